@@ -1,1 +1,1 @@
-"""The contest: play a level under its rules, and score what came of it."""
+"""The contest: agents play levels under its rules, and their runs are scored."""

@@ -1,4 +1,4 @@
-"""The agent's side alone: plays the level that a server has in a folder, then leaves.
+"""The agent's side alone: plays the level of the server in a folder, then leaves.
 
 retro-agents contest play --dir tmp --agent random
 retro-agents contest play --dir tmp --agent rainbow --checkpoint rainbow/pretrained \
@@ -31,25 +31,26 @@ class PlayerConfig:
     checkpoint: str = ""
     """Checkpoint or run folder that the agent starts from."""
     mode: Literal["adapt", "frozen", "explore"] = "adapt"
-    """What a package's agent does: learn on, act as well as it can, or act with its chance."""
+    """What a package's agent does: adapt (keep learning), frozen (act greedily), or explore (act
+    stochastically)."""
     dir: Path = Path("tmp")
     """Folder that the server shares."""
     timesteps: Count = 1_000_000
-    """Steps that the server gives: agents plan with them."""
+    """Number of steps that the server allows; agents plan with it."""
     seed: Seed = 0
-    """Seed of the agent's own chance."""
+    """Seed of the agent's random numbers."""
     run_dir: Path = Path("runs/player")
-    """Folder for what an adapting agent writes."""
+    """Folder in which an adapting agent writes."""
     level: str = "remote"
-    """The level's name in what it writes."""
+    """The level's name in the agent's files."""
     device: str = "auto"
     """Where nets compute."""
     leash: bool = False
-    """End at once when standard input does: whoever started this has gone."""
+    """Exit when standard input closes, that is, when the parent process has ended."""
 
 
 def leave() -> None:
-    """At once, with all that the agent has started."""
+    """Exit at once, together with all processes that the agent has started."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
@@ -57,7 +58,7 @@ def leave() -> None:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play as the command line says."""
+    """Run the command line."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(PlayerConfig, own, command="retro-agents contest play")
     if config.leash:
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             run_dir=config.run_dir,
         )
     except ResetError:
-        raise  # the agent's own mistake: it has crashed
+        raise  # the agent's own error: it has crashed
     except GymRemoteError as error:
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
         raise SystemExit(SERVER_GONE) from None

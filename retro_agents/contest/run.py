@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The contest: an agent plays levels it cannot see into, under limits, and is scored.
+"""The contest: an agent plays levels that it has not seen before, under limits, and is scored.
 
 retro-agents contest run --agent rainbow --checkpoint rainbow/pretrained --levels bramble-test \
     --timesteps 100000 --seeds 3 --workers 2 --out runs/contest/rainbow -- --init-shrink 0.5
@@ -46,11 +46,11 @@ POLL_SECONDS = 0.2
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Play levels under contest rules, each level and seed in a server and an agent process.
+    """Play levels under contest rules: a server and an agent process for each level and seed.
 
-    Flags after -- are the agent's own, as of `python -m AGENT.train`: -- --init-shrink 0.5.
-    Without --preset or --config among them an adapting agent has its checkpoint's settings.
-    Call it again with the same --out to go on where it was interrupted.
+    Flags after -- are the agent's own, as for `python -m AGENT.train`: -- --init-shrink 0.5.
+    Unless they include --preset or --config, an adapting agent has its checkpoint's settings.
+    Run the command again with the same --out to resume an interrupted contest.
     """
 
     agent: str = field(
@@ -58,37 +58,37 @@ class RunConfig:
     )
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
-    """Checkpoint or run folder that a package's agent starts from."""
+    """Checkpoint or run folder from which a package's agent starts."""
     mode: Literal["adapt", "frozen", "explore"] = "adapt"
-    """What a package's agent does. adapt: it goes on learning, through its train.run; frozen: it
-    acts as well as it can; explore: it acts as it does while learning, with its chance."""
+    """What a package's agent does. adapt: it keeps learning, with its train.run; frozen: it acts
+    greedily; explore: it acts stochastically, as it does while it learns."""
     levels: str = "bramble-test"
-    """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
+    """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state."""
     timesteps: Count = 1_000_000
     """Agent steps per level and seed."""
     seeds: Count = 3
     """How many seeds play each level."""
     first_seed: Seed = 0
-    """The first of them."""
+    """The first seed."""
     workers: Count = 1
-    """Levels played at a time; each has an emulator and an agent."""
+    """Levels played in parallel; each has an emulator and an agent."""
     wall_clock: str = "12h"
-    """Time that a level has: 12h, 90m, 30s or seconds."""
+    """Time limit of each level: 12h, 90m, 30s or seconds."""
     stall: str = "10m"
-    """Time that the agent has for one step."""
+    """Time limit of the agent's single step."""
     out: Path = Path("runs/contest/latest")
-    """Folder for a folder per level and seed, table.md and result.json."""
+    """Folder for table.md, result.json, and one folder for each level and seed."""
     device: str = "auto"
     """Where nets compute: cpu, cuda, cuda:1, auto."""
     backend: Literal["native", "emulator"] = "native"
-    """What plays BrambleDash: its own code, or the emulator; other games: always the emulator."""
+    """How BrambleDash is played: by its native code or in the emulator. Others: always emulated."""
     record: bool = True
     """Keep a recording of each job's best episode, for films."""
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the contest that the command line names."""
+    """Run the contest that the command line describes."""
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(RunConfig, own, command="retro-agents contest run")
     limits = limits_of(config)
@@ -118,7 +118,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             report(config.out, facts, planned)
     left = sum(not is_over(job_folder(config.out, *job)) for job in plan)
     if left:
-        print(f"{left} of {len(plan)} must be played again: call it once more", file=sys.stderr)
+        print(f"{left} of {len(plan)} must be played again: run the command again", file=sys.stderr)
         raise SystemExit(1)
 
 
@@ -130,16 +130,16 @@ def run_all(
     steps: int,
     workers: int,
 ) -> None:
-    """Play what of the plan is not over yet, `workers` at a time.
+    """Play all jobs of the plan that are not over yet, `workers` at a time.
 
-    begin: starts a job. steps: of each. Errors: UserError (a side was given something wrong; one
-    of `begin` comes when what runs is over). However it ends, no process is left.
+    begin: starts a job. steps: per job. Raises UserError if a side was given wrong settings; an
+    error of `begin` is raised when the running jobs are over. No process survives this call.
     """
     waiting = [job for job in plan if not is_over(job_folder(out, *job))]
     over = len(plan) - len(waiting)
     running: list[Job] = []
     refused: UserError | None = None
-    # The threads that each agent's libraries may run, where nobody has said how many.
+    # Limit the threads of each agent's libraries, unless the user has set a number.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, free_cores() // workers)))
     bar = Progress(len(plan) * steps, "contest", start=over * steps)
     with contextlib.ExitStack() as stops, bar:
@@ -163,13 +163,13 @@ def run_all(
                 time.sleep(POLL_SECONDS)
         finally:
             for job in running:
-                stops.callback(job.stop)  # every one, whatever becomes of another
+                stops.callback(job.stop)  # stop every job, even if stopping another one fails
     if refused is not None:
         raise refused
 
 
 def tell(job: Job, status: str, *, over: str) -> None:
-    """How a job went, in a line, with a crashed agent's last words. over: how many are."""
+    """Print how a job ended, and a crashed agent's last line. over: how many jobs are."""
     result = read_result(job.folder) or {"steps": 0}
     numbers = "nothing was played"
     if result["steps"]:
@@ -183,7 +183,7 @@ def tell(job: Job, status: str, *, over: str) -> None:
 
 
 def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
-    """Write table.md and result.json of what has been played so far, and show the table."""
+    """Write table.md and result.json of the results so far, and print the table."""
     try:
         found = read_scores(out, planned=planned)
     except UserError:  # nothing was played

@@ -1,4 +1,4 @@
-"""The environment's side alone, on the protocol of 2018.
+"""The environment's side alone, speaking the protocol of 2018.
 
 retro-agents contest serve BrambleDash-Genesis-v0 BrambleWood.Act1 --dir tmp --timesteps 10000
 """
@@ -34,29 +34,29 @@ class ServeConfig:
     state: str = positional("STATE")
     """Start state, such as BrambleWood.Act1."""
     dir: Path = Path("tmp")
-    """Folder shared with the agent: its socket and its screens."""
+    """Folder shared with the agent, for the socket and the screens."""
     timesteps: Count = 1_000_000
-    """Steps that the agent has; resets cost none."""
+    """Number of steps that the agent may play; resets are free."""
     wall_clock: str = "12h"
-    """Time that the run has from the server's start: 12h, 90m, 30s or seconds."""
+    """Time limit of the run, from the server's start: 12h, 90m, 30s or seconds."""
     stall: str = "10m"
-    """Time that the agent has for one step, and for coming."""
+    """Time limit for the agent to connect, and for each step."""
     seed: Seed = 0
     """Seed of the sticky actions."""
     results: Path | None = None
-    """Folder for monitor.csv, log.csv and result.json; by default the shared one. Keep it away
-    from agents that are not trusted."""
+    """Folder for monitor.csv, log.csv and result.json; default: the shared one. Keep it out
+    of reach of agents that you do not trust."""
     record: bool = False
-    """Also keep one .bk2 per episode, in the folder bk2 beside the results."""
+    """Also keep one .bk2 per episode, in the folder bk2 in the results folder."""
     backend: Literal["native", "emulator"] = "native"
-    """What plays BrambleDash: its own code, or the emulator; other games: always the emulator."""
+    """How BrambleDash is played: by its native code or in the emulator. Others: always emulated."""
     leash: bool = False
-    """Stop when standard input ends: whoever started this has gone."""
+    """Exit when standard input closes, that is, when the parent process has ended."""
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Serve what the command line names."""
+    """Serve the level that the command line names."""
     config = parse_command(ServeConfig, argv, command="retro-agents contest serve")
     limits = limits_of(config)
     level = parse_level(f"{config.game}:{config.state}")
@@ -67,11 +67,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         with meeting_place(config.dir) as folder:
             play(level, folder, config=config, limits=limits)
     except OSError as error:
-        raise UserError(f"the run cannot go on: {error}") from None
+        raise UserError(f"the run cannot continue: {error}") from None
 
 
 def play(level: Level, folder: Path, *, config: ServeConfig, limits: Limits) -> None:
-    """One run, with a line at its start and its score at the end."""
+    """Serve one run, printing a line at its start and its score at the end."""
     results = folder if config.results is None else config.results
     settings = EnvConfig(backend=config.backend)
     backend = backend_of([level], settings)

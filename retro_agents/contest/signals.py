@@ -1,4 +1,4 @@
-"""How a contest's processes are told to leave, and how they say why they left."""
+"""How a contest's processes are stopped, and the exit codes that say why they ended."""
 
 import contextlib
 import os
@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 SERVER_GONE = 3
-"""Exit code of an agent's side whose server ended otherwise than by a limit."""
+"""Exit code of an agent's side whose server ended for another reason than a limit."""
 
 
 def stop(*_: Any) -> None:
-    """SIGTERM: leave in order, with the records complete; a second one changes nothing."""
+    """Handle SIGTERM: exit in order, with complete records; a second signal changes nothing."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(143)
 
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """SIGINT and SIGTERM wait for the end of the block; in another thread than the main one, where
-    none can come, it is as without."""
+    """Delay SIGINT and SIGTERM until the end of the block. Outside the main thread, which alone
+    receives signals, this does nothing."""
     came: list[int] = []
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
@@ -36,7 +36,7 @@ def signals_held() -> Iterator[None]:
 
 
 def hold_leash(leave: Callable[[], None]) -> None:
-    """Call `leave`, in a thread, when standard input ends: whoever started this has gone."""
+    """Call `leave`, in a thread, when standard input closes: the parent process has ended."""
 
     def wait() -> None:
         os.read(0, 1)

@@ -1,1 +1,1 @@
-"""Who plays, each level and seed in processes of its own, and the score."""
+"""Runs each level and seed in processes of its own, and computes the score."""

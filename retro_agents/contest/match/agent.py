@@ -1,5 +1,5 @@
-"""What plays a contest: a reference, an agent package (adapting or frozen), or a user's own
-function; its facts and its config."""
+"""The player in a contest: a reference player, an agent package (adapting or frozen), or a user's
+own function; its facts and its config."""
 
 import contextlib
 import dataclasses
@@ -23,16 +23,16 @@ from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.settings import RunSettings
 
 Mode = Literal["adapt", "frozen", "explore"]
-"""What a package's agent does: learn on; act as well as it can; act as it does while it learns."""
+"""What a package's agent does: keep learning; act greedily; act as it does while it learns."""
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class Agent:
-    """What plays a level, the same for all levels and seeds.
+    """The player of a level, the same for all levels and seeds.
 
-    name: of REFERENCES, a package, or package.module:function. mode: for packages only.
-    checkpoint: its folder. flags: of the agent's own command line, for one that adapts.
+    name: one of REFERENCES, a package, or package.module:function. mode: for packages only.
+    checkpoint: its folder. flags: the agent's own command line, for an agent that adapts.
     """
 
     name: str
@@ -42,9 +42,9 @@ class Agent:
     flags: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """What result.json says of it; hashes and settings tell whether two are the same agent.
+        """The agent's part of result.json. Its hashes and settings tell agents apart.
 
-        settings: of one that adapts, all that its flags, files and checkpoint come to.
+        settings: for an adapting agent, all values that its flags, files and checkpoint resolve to.
         """
         facts = dataclasses.asdict(self)
         facts["flags"] = list(self.flags)
@@ -79,15 +79,15 @@ def hashes_of(config: Any) -> dict[str, str]:
 
 
 def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """argv -> (before --, after it: the agent's own)."""
+    """argv -> (flags before --, flags after it, which are the agent's own)."""
     words = list(argv)
     at = words.index("--") if "--" in words else len(words)
     return words[:at], tuple(words[at + 1 :])
 
 
 def resolve(agent: Agent) -> Agent:
-    """The agent of a command line with its checkpoint found. Raises UserError for whatever can be
-    known to be wrong before it plays."""
+    """The agent of a command line with its checkpoint found. Raises UserError if anything that can
+    be checked before it plays is wrong."""
     name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
     if not is_package(name):
         if checkpoint or flags:
@@ -103,17 +103,17 @@ def resolve(agent: Agent) -> Agent:
     elif flags:
         raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
     elif not checkpoint:
-        raise UserError(f"--mode {mode} needs --checkpoint DIR: only adapt does without")
+        raise UserError(f"--mode {mode} needs --checkpoint DIR; only adapt can do without one")
     elif (saved_by := agent_of(Path(agent.checkpoint))) != name:
         raise UserError(f"{checkpoint} is a checkpoint of {saved_by!r}: give --agent {saved_by}")
     return agent
 
 
 def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> Any:
-    """An adapting package's config: its checkpoint's <- --preset or --config <- flags <- ours.
+    """An adapting package's config: checkpoint's <- --preset or --config <- flags <- contest's.
 
-    With a preset or a file, or a checkpoint of another agent, the package's defaults come first
-    instead of the checkpoint's. Raises UserError for a flag that is wrong, or the contest's.
+    With a preset or a file, or a checkpoint of another agent, the package's defaults replace the
+    checkpoint's values. Raises UserError if a flag is wrong or is set by the contest.
     """
     found = package.find(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
@@ -146,8 +146,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
 
 
 def is_package(name: str) -> bool:
-    """Whether `name` means an agent package. Raises UserError if it means
-    nothing."""
+    """Whether `name` is an agent package. Raises UserError if it names no player at all."""
     if name in REFERENCES or ":" in name:
         return False
     if package.is_package(name):
@@ -176,7 +175,7 @@ def module_file(name: str) -> Path:
         spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():  # such as built-in
         raise UserError(
-            f"no module {name!r} in a file to take an agent from: give package.module:function, "
-            "and run where Python finds it"
+            f"module {name!r} has no source file, so it cannot be an agent: give "
+            "package.module:function, and run where Python finds it"
         )
     return Path(spec.origin)

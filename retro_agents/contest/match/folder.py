@@ -1,4 +1,4 @@
-"""A contest's folder: the jobs in it, whose it is, and who may write to it now."""
+"""A contest's folder: the jobs in it, the contest that it belongs to, and its lock."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import wait_for_lock, write_json
 
 SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
-"""What contest.json says that may not change within a folder, beside the agent's settings."""
+"""Keys of contest.json that may not change within a folder, beside the agent's settings."""
 
 
 def job_folder(out: Path, level: Level, seed: int) -> Path:
@@ -27,7 +27,7 @@ def read_result(folder: Path) -> dict[str, Any] | None:
 
 
 def read_facts(out: Path) -> dict[str, Any]:
-    """contest.json: who played, and what. Errors: UserError."""
+    """Read contest.json: who played, and what. Raises UserError if it is missing or damaged."""
     return results.read_result(
         out / "contest.json", expected="give a folder that `retro-agents contest run` wrote"
     )
@@ -59,9 +59,9 @@ def set_aside(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locked(out: Path) -> Iterator[int]:
-    """One contest at a time in a folder. Errors: UserError.
+    """Lock a folder for one contest at a time. Raises UserError if another contest runs in it.
 
-    The processes of the contest hold the lock too: after a kill it is free when they have gone.
+    The contest's processes hold the lock too, so after a kill it is free once they have ended.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -77,10 +77,10 @@ def locked(out: Path) -> Iterator[int]:
 
 
 def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
-    """A folder is one contest: same agent, limits and ROMs. Errors: UserError (it is another's).
+    """Check that a folder holds this contest: same agent, limits and ROMs. Raises UserError if not.
 
-    What another agent began there, without an end of one level, is set aside. planned: what is to
-    be played, which contest.json says too.
+    Jobs of another agent are set aside if none of them reached a level's end. planned: the levels
+    and seeds to be played, which contest.json lists too.
     """
     begun = job_folders(out)
     if begun:
@@ -100,7 +100,7 @@ def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
 
 
 def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
-    """In what a folder's contest is another than the one of these facts; "" where in nothing."""
+    """How a folder's contest differs from the one with these facts; "" if it does not."""
     was, now = before.get("settings") or {}, facts["settings"] or {}
     pairs = [(name, before.get(name), facts[name]) for name in SAME]
     pairs += [(name, was.get(name), now.get(name)) for name in {**was, **now}]
@@ -112,7 +112,7 @@ def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
             )
     for name, old in before.get("files_sha256", {}).items():
         if facts["files_sha256"].get(name, old) != old:
-            return f"{out} holds a contest with another content of {name}: give another --out"
+            return f"{out} holds a contest with different contents of {name}: give another --out"
     for game, played in before.get("roms", {}).items():
         if facts["roms"].get(game, played) != played:
             return f"{out} was played with another ROM of {game}: give another --out"

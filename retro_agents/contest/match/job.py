@@ -1,12 +1,12 @@
-"""One level and one seed: a server process, an agent process, and what came of both.
+"""One level and one seed: a server process, an agent process, and the result of both.
 
 A job's folder holds the server's records, its log, the agent's log and what the agent wrote.
-result.json has a `status` from the moment that the job is over:
+result.json gets a `status` when the job is over:
 complete     a limit ended it, or the agent left by itself
-crashed      the agent failed; the level counts with what it reached
-Without one the job was interrupted, and is played again (see `set_aside`).
+crashed      the agent failed; the level counts with the return reached until then
+Without a status the job was interrupted, and is played again (see `set_aside`).
 
-Whoever the agent started goes with it: its processes are one group.
+All processes that the agent started are ended with it: they are one process group.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ from retro_agents.judging.score import read_episodes
 from retro_agents.run.agents import with_this_project
 
 GRACE_SECONDS = 10.0
-"""What the server has to end after its agent, and both to end when they are told to."""
+"""Time for the server to end after its agent, and for both to end after SIGTERM."""
 LIMITS = ("TimestepTimeoutError", "WallClockTimeoutError")
 STOPPED = "server stopped"
 USER_ERROR = 2
@@ -47,8 +47,8 @@ BEST = "best.bk2"
 @final
 @dataclasses.dataclass(frozen=True)
 class Contest:
-    """What all jobs share. record: keep the recording of each job's best episode. facts: of the
-    agent, for result.json. lock: a descriptor that all processes keep."""
+    """What all jobs share. record: keep the recording of each job's best episode. facts: the
+    agent's, for result.json. lock: a descriptor that all processes keep."""
 
     out: Path
     agent: Agent
@@ -60,10 +60,10 @@ class Contest:
 
 @final
 class Job:
-    """Starts both sides; `poll` until it is over; `stop` ends it at once."""
+    """Starts both sides. `poll` until it is over; `stop` ends it at once."""
 
     def __init__(self, contest: Contest, level: Level, seed: int, *, name: str) -> None:
-        """name: how it is shown."""
+        """name: the job's name in messages."""
         self.contest, self.level, self.seed, self.name = contest, level, seed, name
         self.folder = job_folder(contest.out, level, seed)
         self.alone_since: float | None = None
@@ -81,7 +81,7 @@ class Job:
             raise UserError(f"cannot begin {name}: {error}") from None
 
     def server_command(self) -> list[str]:
-        """Its seed is the one that a local vector environment of this seed would use."""
+        """The server's command. Its seed is the one that a local vector environment would use."""
         limits = self.contest.limits
         command = ["retro_agents.contest.serve", "--leash", self.level.game, self.level.state]
         command += ["--dir", str(self.meeting), "--results", str(self.folder.absolute())]
@@ -91,7 +91,7 @@ class Job:
         return [*command, "--record"] if self.contest.record else command
 
     def player_command(self) -> list[str]:
-        """The agent's side, which leaves with this process."""
+        """The agent's command; the agent ends when this process does."""
         agent = self.contest.agent
         command = ["retro_agents.contest.player", "--leash", "--dir", str(self.meeting)]
         command += ["--agent", agent.name, "--mode", agent.mode, "--device", agent.device]
@@ -102,7 +102,7 @@ class Job:
         return [*command, "--", *agent.flags]
 
     def start(self, side: str, command: list[str]) -> subprocess.Popen[bytes]:
-        """A process with its output in SIDE.log, in a group of its own: Ctrl-C is ours."""
+        """Start a process that logs to SIDE.log, in its own group: Ctrl-C reaches only us."""
         with (self.folder / f"{side}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", *command],
@@ -115,7 +115,7 @@ class Job:
             )
 
     def poll(self) -> bool:
-        """Whether both sides have ended. A side that outlives the other too long is ended."""
+        """Whether both sides have ended. Ends a side that outlives the other for too long."""
         server, player = self.server.poll(), self.player.poll()
         if player is not None:
             self.sweep()
@@ -128,13 +128,13 @@ class Job:
             self.server.send_signal(signal.SIGKILL if self.stopped_server else signal.SIGTERM)
             self.stopped_server = True
             self.alone_since = now
-        # An agent may want minutes to save itself, but not for ever.
+        # An agent may need minutes to save itself, but gets no longer than one step may take.
         if player is None and now - self.alone_since > self.contest.limits.stall:
             self.player.kill()
         return False
 
     def stop(self) -> None:
-        """End both sides; the job stays interrupted, unless a limit had ended it already."""
+        """End both sides; the job stays interrupted, unless a limit had already ended it."""
         for process in (self.player, self.server):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -152,23 +152,23 @@ class Job:
             self.clean()
 
     def sweep(self) -> None:
-        """End what the agent has left running: once, as soon as it has ended itself."""
+        """Kill the processes that the agent left running, once, as soon as it has ended."""
         if not self.swept:
             self.swept = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.player.pid, signal.SIGKILL)
 
     def clean(self) -> None:
-        """Remove what is not worth keeping."""
+        """Remove temporary files."""
         for process in (self.player, self.server):
             assert process.stdin is not None
             process.stdin.close()
         shutil.rmtree(self.meeting, ignore_errors=True)
 
     def finish(self) -> str:
-        """Write down how it went -> its status; "interrupted": the server died or wrote nothing.
+        """Write the result -> its status; "interrupted" if the server died or wrote nothing.
 
-        Errors: UserError (the agent was given something wrong, or the server was).
+        Raises UserError if the agent or the server was given wrong settings.
         """
         self.clean()
         found = read_result(self.folder)
@@ -206,17 +206,17 @@ class Job:
 
 
 def at_limit(ended: str | None, *, played: bool) -> bool:
-    """Whether the server's last word is a limit; one that no step came before says nothing."""
+    """Whether the server ended at a limit; a limit reached before any step does not count."""
     return played and ended is not None and ended.startswith(LIMITS)
 
 
 def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int) -> str:
     """The status of a job from the server's last word and how both sides ended.
 
-    An agent's word that the server has gone counts only where the server has no other.
+    The agent's report that the server has gone counts only if the server reported nothing else.
     """
     if at_limit(ended, played=played):
-        return "complete"  # whatever became of the agent afterwards
+        return "complete"  # whatever happened to the agent afterwards
     told = played and ended is not None and not ended.startswith(STOPPED)
     if server_died or (agent_code == SERVER_GONE and not told):
         return "interrupted"
@@ -224,6 +224,6 @@ def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int
 
 
 def versions() -> dict[str, str]:
-    """Of what the agent's side computes with."""
+    """Versions of the packages that the agent's side computes with."""
     names = ("torch", "retro-contest-agents")
     return {name: installed(name) or "not installed" for name in names}

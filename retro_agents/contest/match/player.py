@@ -28,10 +28,10 @@ from retro_agents.run.folder import RunFolder
 def play(
     agent: Agent, directory: Path, *, level: str, timesteps: int, seed: int, run_dir: Path
 ) -> None:
-    """Play the level that a server has in `directory` until its limits are reached.
+    """Play the level of the server in `directory` until its limits are reached.
 
-    level: its name. timesteps: the server's, for an agent's schedules. run_dir: for what an
-    adapting agent writes. Raises GymRemoteError if the server ends otherwise than by a limit.
+    level: its name. timesteps: the server's, for an agent's schedules. run_dir: where an adapting
+    agent writes. Raises GymRemoteError if the server ends for another reason than a limit.
     """
     with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
         if ":" in agent.name:
@@ -51,10 +51,10 @@ def play(
 def play_function(
     function: Callable[[Any], object], directory: Path, *, level: str, seed: int
 ) -> None:
-    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Raises what it raises.
+    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Its exceptions pass through.
 
-    seed: of Python's and NumPy's generators, of PyTorch's where the function's module has imported
-    it, and of the action space.
+    seed: for Python's and NumPy's generators and the action space, and for PyTorch's if the
+    function's module has imported it.
     """
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - what the user may draw from
@@ -66,19 +66,19 @@ def play_function(
 
 
 def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
-    """Let a package's own loop play and learn, and save the agent in run_dir/agent; if the clock
-    ends the loop, the agent in its last checkpoint.
+    """Let a package's own loop play and learn, and save the agent in run_dir/agent. If the clock
+    ends the loop, save the agent of its last checkpoint.
 
     The run itself is in run_dir/training. Its last checkpoint is removed: with a replay it is
     large, and a run on a contest's level cannot be resumed.
     """
     run = find(agent.name).run
-    RunFolder(Path(config.run.run_dir)).check_free()  # the level takes one connection only
+    RunFolder(Path(config.run.run_dir)).check_free()  # the level accepts one connection only
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
         try:
             learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
-        except WallClockTimeoutError:  # what it had learned since is gone with its loop
-            with contextlib.suppress(UserError):  # there is no checkpoint
+        except WallClockTimeoutError:  # what was learned since the last checkpoint is lost
+            with contextlib.suppress(UserError):  # there may be no checkpoint
                 load_agent(config.run.run_dir).save(run_dir / "agent")
             raise
     learned.save(run_dir / "agent")

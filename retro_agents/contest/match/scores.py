@@ -1,4 +1,4 @@
-"""What a contest's folder adds up to: scores per level and overall, as a table and as JSON."""
+"""The scores of a contest's folder, per level and overall, as a table and as JSON."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ from retro_agents.judging.score import interval_text, shown_names
 from retro_agents.judging.tables import table
 
 NOTES = {
-    "crashed": "the agent crashed; counted with what it reached",
-    "interrupted": "not over (interrupted, or still playing), and played again if interrupted; "
-    "counted with what it reached",
-    "complete": "the run ended early ({ended}), so that its mean does not compare; counted with it",
+    "crashed": "the agent crashed; the return it had reached counts",
+    "interrupted": "not over: still playing, or interrupted and to be played again; "
+    "the return it had reached counts",
+    "complete": "the run ended early ({ended}), so its mean is not comparable, but counts",
 }
-"""What a run that was not played to its last step is said to be."""
+"""Notes on runs that were not played to their last step, by status."""
 
 
 class Played(msgspec.Struct, frozen=True):
-    """One level and seed, as its result.json tells; folder: where that is."""
+    """One level and seed, read from the result.json in `folder`."""
 
     level: str
     seed: int
@@ -43,12 +43,12 @@ class Played(msgspec.Struct, frozen=True):
 
     @property
     def mean(self) -> float:
-        """Of the contest; 0 where an agent crashed before its first step."""
+        """The contest's score; 0 if the agent crashed before its first step."""
         return self.mean_return or 0.0
 
     @property
     def game(self) -> str:
-        """That the level is of."""
+        """The game of its level."""
         return self.level.partition(":")[0]
 
     @property
@@ -59,11 +59,11 @@ class Played(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """What is to be known of it; "" where it is whole."""
+        """What a reader should know about the run; "" if it was played to its last step."""
         if self.whole:
             return ""
         ended = str(self.ended).partition(": ")[2] or "for no known reason"
-        if ended == "SystemExit":  # the server was told to stop, because the agent had gone
+        if ended == "SystemExit":  # the server was stopped because the agent had gone
             ended = "the agent left"
         return f"{NOTES[self.status].format(ended=ended)} ({self.steps:,} steps)"
 
@@ -71,7 +71,7 @@ class Played(msgspec.Struct, frozen=True):
 @final
 @dataclasses.dataclass(frozen=True)
 class LevelScore:
-    """A level's row, or that of all. mean: over seeds. by_seed: score of each that has one."""
+    """A row of the table: a level, or all levels. mean: over seeds. by_seed: each seed's score."""
 
     level: str
     mean: float
@@ -82,34 +82,34 @@ class LevelScore:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % over seeds, of Student's t; none of one."""
+        """95 % interval over seeds, of Student's t; None for a single seed."""
         return t_interval(list(self.by_seed.values())) if len(self.by_seed) > 1 else None
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class ContestScores:
-    """All that was played in a contest's folder. overall: mean over levels of each seed; where no
-    seed has all levels, the mean of the levels' means."""
+    """All results in a contest's folder. overall: mean over levels of each seed; if no seed has all
+    levels, the mean of the levels' means."""
 
     played: list[Played]
     levels: list[LevelScore]
     overall: LevelScore
     missing: list[tuple[str, int]]
-    """Levels and seeds that were planned, or that others make one expect, and nobody has played."""
+    """Levels and seeds that were planned, or that other results imply, but were not played."""
 
     @property
     def names(self) -> dict[str, str]:
-        """How its levels are shown."""
+        """The names under which its levels are shown."""
         return shown_names(
             [*(row.level for row in self.levels), *(name for name, _ in self.missing)]
         )
 
 
 def read_scores(out: Path, *, planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
-    """Rows per level and overall. An overall score of a seed needs all levels of it.
+    """Rows per level and overall. A seed has an overall score only if all its levels were played.
 
-    planned: levels and seeds that the contest was to play. Errors: UserError (nothing was begun).
+    planned: levels and seeds that the contest was to play. Raises UserError if nothing was begun.
     """
     played = read_played(out)
     names = sorted({one.level for one in played})
@@ -127,9 +127,9 @@ def read_scores(out: Path, *, planned: Iterable[tuple[str, int]] = ()) -> Contes
 
 
 def read_played(out: Path) -> list[Played]:
-    """Every job of a folder that was begun. Errors: UserError (there is none).
+    """All jobs of a folder that have begun. Raises UserError if there are none.
 
-    One without a step or a status is left out: it has not been played yet.
+    Jobs without a step or a status are left out: they have not been played yet.
     """
     found = []
     for folder in job_folders(out):
@@ -152,7 +152,7 @@ def read_played(out: Path) -> list[Played]:
 
 
 def level_score(level: str, jobs: Sequence[Played]) -> LevelScore:
-    """The row of some jobs."""
+    """The row of these jobs."""
     return LevelScore(
         level=level,
         mean=fmean(one.mean for one in jobs),
@@ -164,7 +164,7 @@ def level_score(level: str, jobs: Sequence[Played]) -> LevelScore:
 
 
 def markdown(found: ContestScores, *, title: str) -> str:
-    """The table, and below it what must be known to read it."""
+    """The table, and below it the notes that are needed to read it."""
     seeds = sorted({one.seed for one in found.played})
     names = found.names
     shown = seeds if len(seeds) > 1 else []
@@ -179,15 +179,15 @@ def markdown(found: ContestScores, *, title: str) -> str:
     text = table([*head, "best", "episodes", "finished"], rows)
     count, said = len(found.overall.by_seed), notes(found, names)
     if count > 1:
-        what = "The score of a seed is its mean over levels; the interval is Student's t over"
+        what = "A seed's score is its mean over levels; the interval is Student's t over"
         said = [f"{what} {count} seeds.", *said]
     elif len(seeds) > 1:
-        said = [f"No interval over seeds: {count} of {len(seeds)} have all levels.", *said]
+        said = [f"No interval over seeds: only {count} of {len(seeds)} played all levels.", *said]
     return "\n".join([f"# {title}", "", text, "", *(f"- {note}" for note in said)]) + "\n"
 
 
 def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
-    """What a reader must know of these runs, a sentence each. names: of `shown_names`."""
+    """Notes on these runs, one sentence each. names: from `shown_names`."""
     seeds = {one.seed for one in found.played}
     lines = [f"One seed ({min(seeds)}): no interval over seeds."] if len(seeds) == 1 else []
     for one in found.played:
@@ -198,7 +198,7 @@ def notes(found: ContestScores, names: Mapping[str, str]) -> list[str]:
 
 
 def as_json(found: ContestScores) -> dict[str, Any]:
-    """The same for a program; null where there is no interval."""
+    """The same as JSON; null where there is no interval."""
 
     def plain(row: LevelScore) -> dict[str, Any]:
         low, high = row.interval or (None, None)

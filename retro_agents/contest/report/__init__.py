@@ -1,1 +1,1 @@
-"""The page about contests."""
+"""The report page about contests."""

@@ -1,6 +1,6 @@
-"""One page about contests: retro-agents contest report runs/contest/* --out report.html
+"""Build one page about contests: retro-agents contest report runs/contest/* --out report.html
 
-Self-contained: it loads nothing, and works from a disk or a mail.
+The page is self-contained: it loads nothing, and works from a disk or in a mail.
 """
 
 import dataclasses
@@ -20,24 +20,24 @@ class ReportConfig:
     folders: list[Path] = positional("DIR")
     """Folders that `retro-agents contest run` wrote."""
     out: Path = Path("report.html")
-    """The page."""
+    """HTML file to write."""
     films: bool = True
-    """Show the best recorded episode of each level."""
+    """Include the best recorded episode of each level as a film."""
     title: str = "Contest"
-    """Of the page."""
+    """Title of the page."""
 
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Write the page that the command line names."""
     config = parse_command(ReportConfig, argv, command="retro-agents contest report")
-    # Here, so that a lack of the extra that they need is one line.
+    # Imported here, so that a missing extra is reported in one line.
     from retro_agents.contest.report.contests import best_films, read_entries, read_references
     from retro_agents.contest.report.page import page
 
     entries = read_entries(config.folders)
     references = read_references(entries)
-    make_folder(config.out.parent)  # before films are made
+    make_folder(config.out.parent)  # before the films are made
     shown = best_films(entries) if config.films else []
     text = page(entries, references=references, films=shown, title=config.title)
     write_text(config.out, text)

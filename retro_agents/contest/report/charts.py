@@ -16,13 +16,13 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 COLOURS = 8
-"""Of the style sheet: c0 … c7."""
+"""Number of colours in the style sheet: c0 … c7."""
 DASHES = ((), (6, 3), (2, 3), (8, 3, 2, 3))
-"""Lines differ in more than colour."""
+"""Line styles, so that lines differ in more than colour."""
 SOFT, RULE = "#fefe20", "#fefe21"
 VARIABLES = {f"#fefe{n:02x}": f"var(--c{n})" for n in range(COLOURS)}
 VARIABLES |= {SOFT: "var(--soft)", RULE: "var(--line)"}
-"""Colours that a chart is drawn with, and what the page says instead of them."""
+"""Colours that charts are drawn with, and the style-sheet names that replace them."""
 STYLE: Any = {
     "axes.autolimit_mode": "round_numbers",
     "axes.edgecolor": RULE,
@@ -39,7 +39,7 @@ STYLE: Any = {
 @final
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """A line: y over x, nan where there is none; low and high bound its band, if it has one."""
+    """A line: y over x, nan where it has no value; low and high bound its band, if any."""
 
     label: str
     number: int
@@ -50,13 +50,13 @@ class Curve:
 
 
 def stroke(number: int) -> tuple[int, tuple[int, ...]]:
-    """Colour and dashes of agent `number`'s line: no two of the first 32 look alike."""
+    """Colour and dashes of agent `number`'s line; the first 32 all differ."""
     return number % COLOURS, DASHES[(number // 2 + number // COLOURS) % len(DASHES)]
 
 
 @rc_context(STYLE)
 def line_chart(curves: Sequence[Curve], *, x_label: str) -> Figure:
-    """Lines with bands over a shared x, from 0. A point by itself is a dot."""
+    """Lines with bands over a shared x, from 0. A lone point is a dot."""
     figure, axes = new_chart(x_label)
     for curve in curves:
         colour, dashes = stroke(curve.number)
@@ -77,7 +77,7 @@ def line_chart(curves: Sequence[Curve], *, x_label: str) -> Figure:
 
 @rc_context(STYLE)
 def histogram(shares: NDArray[np.float64], *, number: int, x_label: str) -> Figure:
-    """Bars of shares (summing to 1) of equal parts of 0 to 100 %."""
+    """Bars of shares (summing to 1) over equal parts of 0 to 100 %."""
     figure, axes = new_chart(x_label)
     width = 100.0 / len(shares)
     colour = f"#fefe{stroke(number)[0]:02x}"
@@ -89,7 +89,7 @@ def histogram(shares: NDArray[np.float64], *, number: int, x_label: str) -> Figu
 
 
 def new_chart(x_label: str) -> tuple[Figure, Axes]:
-    """One as wide as a phone's screen."""
+    """An empty chart, as wide as a phone's screen."""
     figure = Figure(figsize=(5.0, 2.9), layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel(x_label, color=SOFT)
@@ -104,7 +104,7 @@ def new_chart(x_label: str) -> tuple[Figure, Axes]:
 
 @rc_context(STYLE)
 def svg(figure: Figure, *, told: str) -> str:
-    """A chart as an element of a page. told: what it shows, in words."""
+    """A chart as an element of a page. told: a description of what it shows."""
     file = io.StringIO()
     figure.savefig(
         file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -112,16 +112,16 @@ def svg(figure: Figure, *, told: str) -> str:
     text = file.getvalue().partition("<svg")[2]
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, variable)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)  # a page has each name once
-    text = re.sub(r"(\.\d\d)\d+", r"\1", text).replace("\nL ", "L")  # small
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # an id may occur only once in a page
+    text = re.sub(r"(\.\d\d)\d+", r"\1", text).replace("\nL ", "L")  # to save space
     return f'<svg role="img" aria-label="{escape(told)}"{text}'
 
 
 def hover(figure: Figure, texts: Sequence[str], *, part: float = 0.0) -> str:
-    """What a chart says where one points: texts evenly from its left end to its right one, as JSON.
+    """Tooltips of a chart, as JSON: texts spread evenly from its left end to its right end.
 
-    part: of the axis, that lies left of the first text's place and right of the last one's. Of a
-    figure that `svg` has drawn.
+    part: fraction of the axis left of the first text's place and right of the last one's. The
+    figure must have been drawn by `svg`.
     """
     place = figure.axes[0].get_position()
     ends = place.x0 + part * place.width, place.x1 - part * place.width
@@ -140,7 +140,7 @@ def values_at(curves: Sequence[Curve]) -> list[str]:
 
 
 def told(curve: Curve) -> str:
-    """A curve in a few words."""
+    """A description of a curve."""
     finite = curve.y[np.isfinite(curve.y)]
     ends = f"ends at {finite[-1]:z,.0f}" if len(finite) else "has no ended episode"
     return f"{curve.label} {ends}"

@@ -1,4 +1,4 @@
-"""What a report shows: each contest's scores, learning curves and progress, and its best films."""
+"""The data of a report: each contest's scores, learning curves and progress, and its best films."""
 
 import csv
 import dataclasses
@@ -22,14 +22,14 @@ from retro_agents.ground.progress import Progress
 from retro_agents.judging.score import episode_columns, shown_names
 
 GRID = 41
-"""Points of a learning curve."""
+"""Number of points of a learning curve."""
 BINS = 20
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One contest's folder. curves: of each level and seed, see `curve`; progress: of all, see
+    """One contest's folder. curves: by level and seed, see `curve`; progress: of all episodes, see
     `progress_shares`."""
 
     label: str
@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def by_level(self) -> dict[str, LevelScore]:
-        """Its scores by the levels' names."""
+        """Its scores by level name."""
         return {row.level: row for row in self.scores.levels}
 
     @property
@@ -52,14 +52,14 @@ class Entry:
 
     @property
     def roms(self) -> set[tuple[str, str]]:
-        """Games and the SHA-1 of their ROMs, as they were played."""
+        """The games and the SHA-1 of the ROMs with which they were played."""
         return {(one.game, one.rom_sha1) for one in self.scores.played}
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """An agent's best recorded episode of a level. number: the agent's among the entries."""
+    """An agent's best recorded episode on a level. number: the agent's index among the entries."""
 
     level: str
     label: str
@@ -68,16 +68,16 @@ class Shown:
     seed: int
     film: Film | None
     reason: str = ""
-    """Why there is no film."""
+    """Why there is no film; "" if there is one."""
 
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
-    """One entry per folder, the best first, with labels that differ. Errors: UserError."""
+    """One entry per folder, the best first, with distinct labels. Raises UserError."""
     entries = [read_entry(folder) for folder in folders]
     plain = [entry.label for entry in entries]
     names = [folder.resolve().name for folder in folders]
     named = [f"{label} [{name}]" for label, name in zip(plain, names, strict=True)]
-    for n, folder in enumerate(folders):  # its folder's name, or where that occurs twice its path
+    for n, folder in enumerate(folders):  # add the folder's name, or its path if that occurs twice
         if plain.count(plain[n]) > 1:
             label = named[n] if named.count(named[n]) == 1 else f"{plain[n]} [{folder}]"
             entries[n] = dataclasses.replace(entries[n], label=label)
@@ -85,7 +85,7 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
 
 
 def read_entry(folder: Path) -> Entry:
-    """A contest's folder. Errors: UserError."""
+    """Read a contest's folder. Raises UserError if it is none."""
     facts = read_facts(folder)
     scores = read_scores(folder, planned=[(n, s) for n, s in facts.get("planned", ())])
     steps = int(facts.get("timesteps") or max(one.steps for one in scores.played))
@@ -103,10 +103,10 @@ def read_entry(folder: Path) -> Entry:
 def curve(
     rows: dict[str, NDArray[Any]], x: NDArray[np.float64], *, end: int, score: float
 ) -> NDArray[np.float64]:
-    """At each x, the score so far: mean return of the ended episodes; nan before the first.
+    """At each x, the score so far: mean return of the ended episodes; nan before the first one.
 
-    At the first x at which the run was over, by `end` steps, its score, which counts the episode
-    that it cut too; nan behind it.
+    At the first x at or after `end` steps, when the run was over: its final score, which
+    also counts the episode that the end cut off; nan after that.
     """
     y = np.full(len(x), np.nan)
     last = min(int(np.searchsorted(x, end)), len(x) - 1)
@@ -119,14 +119,14 @@ def curve(
 
 
 def held(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A curve whose last value, which is its run's score, holds to the right end."""
+    """A curve whose last value, its run's score, is extended to the right end."""
     last = np.flatnonzero(np.isfinite(y))[-1]
     return np.where(np.arange(len(y)) > last, y[last], y)
 
 
 def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
-    """An entry's curve on a level, or that of all levels as `read_scores` has its score: mean over
-    the seeds that have all levels, with a band of these; else mean of the levels' means."""
+    """An entry's curve on a level, or on all levels (None), computed like `read_scores`: mean over
+    the seeds that have all levels, with a band of these; else the mean of the levels' means."""
     here = {key: y for key, y in entry.curves.items() if level in (None, key[0])}
     if len(here) > 1:
         here = {key: held(y) for key, y in here.items()}
@@ -140,16 +140,16 @@ def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
 
 
 def progress_shares(progress: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of the episodes in each twentieth of a level's length, by how far they came."""
+    """Share of the episodes by furthest progress, in twentieths of a level's length."""
     counts, _ = np.histogram(progress, bins=BINS, range=(0.0, 1.0))
     return np.asarray(counts / max(len(progress), 1), np.float64)
 
 
 def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
-    """Mean return of the cartridge's own players: {player: {level: return}}.
+    """Mean return of the cartridge's reference players: {player: {level: return}}.
 
-    Only of those that know all levels of the entries (of other games they know none, nor of another
-    ROM of the cartridge), and that have played no contest here.
+    Includes only players with results on all levels of the entries (none for other games or another
+    ROM of the cartridge) that have not played a contest of these entries.
     """
     roms = {rom for entry in entries for game, rom in entry.roms if game == GAME}
     if not REFERENCES.is_file() or roms - {rom_hash(GAME)}:
@@ -167,12 +167,12 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
 
 
 def level_names(entries: Sequence[Entry]) -> dict[str, str]:
-    """How the levels of all entries are shown."""
+    """The names under which the levels of all entries are shown."""
     return shown_names([name for entry in entries for name in entry.scores.names])
 
 
 def best_films(entries: Sequence[Entry]) -> list[Shown]:
-    """For each level each agent's best recorded episode. Says what cannot be shown."""
+    """Each agent's best recorded episode on each level. Prints which cannot be shown."""
     best: dict[tuple[str, int], Played] = {}
     for number, entry in enumerate(entries):
         for one in entry.scores.played:
@@ -197,16 +197,16 @@ def best_films(entries: Sequence[Entry]) -> list[Shown]:
 
 
 def reached(one: Played) -> float:
-    """The return of its best episode."""
+    """The return of the run's best episode."""
     return one.best_return or 0.0
 
 
 def other_rom(one: Played) -> str:
-    """What keeps a recording from being shown: played again in another ROM, it is another run.
+    """Why a recording cannot be shown: played back with another ROM, it would be another run.
 
-    "" where it is the same ROM, or where there is none (and `film` says so).
+    "" if the ROM is the same, or if there is no ROM (`film` reports that).
     """
     if one.game not in games() or not has_rom(one.game) or one.rom_sha1 == rom_hash(one.game):
         return ""
     other, here = one.rom_sha1[:12], rom_hash(one.game)[:12]
-    return f"it was played with another ROM of {one.game} ({other}) than is here ({here})"
+    return f"it was played with another ROM of {one.game} ({other}) than the one here ({here})"

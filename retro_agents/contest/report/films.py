@@ -1,4 +1,4 @@
-"""Short films of recorded episodes, small enough to lie inside a page."""
+"""Short films of recorded episodes, small enough to embed in a page."""
 
 import base64
 import io
@@ -15,12 +15,12 @@ from retro_agents.ground.film import write_video
 
 FPS = 30
 LONGEST_SECONDS = 40
-"""Of a film: longer episodes are shown faster."""
+"""Longest film in seconds; longer episodes are sped up."""
 QUALITY = ("-crf", "30", "-preset", "slow", "-movflags", "+faststart")
 
 
 class Film(NamedTuple):
-    """An H.264 .mp4 and a .jpg of its middle, both as data URIs. speed: 1 is the game's."""
+    """An H.264 .mp4 and a .jpg of its middle, both as data URIs. speed: 1 is real time."""
 
     video: str
     poster: str
@@ -29,7 +29,7 @@ class Film(NamedTuple):
 
 
 def film(recording: Path) -> Film:
-    """A .bk2 as a film. Errors: UserError (no recording, no ROM)."""
+    """A .bk2 as a film. Raises UserError if the recording or its ROM is missing."""
     frames = frames_of(recording)
     stride = max(FRAMES_PER_SECOND // FPS, math.ceil(frames / (FPS * LONGEST_SECONDS)))
     shown = itertools.islice(screens(recording), 0, None, stride)
@@ -51,5 +51,5 @@ def film(recording: Path) -> Film:
 
 
 def data_uri(kind: str, data: bytes) -> str:
-    """Bytes inside a page."""
+    """Bytes as a data URI."""
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"

@@ -20,7 +20,7 @@ from retro_agents.contest.report.charts import (
 from retro_agents.contest.report.contests import BINS, Entry, Shown, level_names, mean_curve
 
 TOP = 10_000.0
-"""Contest reward of a level finished at once: the right end of the bars."""
+"""Contest reward for finishing a level at once: the right end of the bars."""
 References = Mapping[str, Mapping[str, float]]
 """{player: {level: mean return}}"""
 
@@ -65,12 +65,12 @@ def page(
 
 
 def percent(score: float) -> str:
-    """Where a score lies on a bar, as a length of CSS."""
+    """The position of a score on a bar, as a CSS length."""
     return f"{float(np.clip(score / TOP, 0.0, 1.0)):.2%}"
 
 
 def players(entries: Sequence[Entry], references: References) -> list[dict[str, Any]]:
-    """Agents, then references, as the leaderboard and the page's script know them."""
+    """Agents, then references, in the form that the leaderboard and the page's script use."""
     names = level_names(entries)
     rows = [
         (e.label, e.scores.overall.mean, {row.level: row.mean for row in e.scores.levels})
@@ -92,7 +92,7 @@ def players(entries: Sequence[Entry], references: References) -> list[dict[str, 
 
 
 def learning_curves(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
-    """(heading, chart, what it says where one points) of all levels, and of each."""
+    """(heading, chart, tooltips) of all levels together, and of each level."""
     names = level_names(entries)
     charts = []
     for level in [None, *sorted({level for entry in entries for level in entry.by_level})]:
@@ -106,7 +106,7 @@ def learning_curves(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
 
 
 def progress_chart(entry: Entry, number: int) -> tuple[str, str]:
-    """How far episodes came, and what the chart says where one points."""
+    """Chart of how far episodes came, and its tooltips."""
     often = f"most often {100 * int(entry.progress.argmax()) // BINS} % of the level"
     words = often if entry.progress.any() else "no episode has ended"
     chart = histogram(entry.progress, number=number, x_label="furthest point, % of the level")

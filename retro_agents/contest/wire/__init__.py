@@ -1,1 +1,1 @@
-"""What both sides say to each other, and what the server writes down."""
+"""The messages between both sides, and the records that the server writes."""

@@ -25,12 +25,12 @@ POLL_SECONDS = 0.05
 
 
 class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """The level that a server plays in `directory`: MultiBinary(12) -> uint8 screen [H, W, 3].
+    """The level of the server in `directory`: MultiBinary(12) -> uint8 screen [H, W, 3].
 
     Speaks to `retro-agents contest serve` and to a server of 2018. Under `retro_env.wrap_agent` an
-    agent sees what it would see of a local level. `reset` takes no seed: chance is the server's.
-    infos: level; score, the mean return so far, of the running episode too; episodes; steps.
-    Errors of any call: GymRemoteError's kinds; after one that ended the run, the same again.
+    agent sees what it would see of a local level. `reset` ignores seeds: the server has its own.
+    infos: level; score, the mean return so far, including the running episode; episodes; steps.
+    Any call may raise a GymRemoteError; if that ended the run, later calls raise it again.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's name)
@@ -43,7 +43,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         connect_seconds: float = 60.0,
         reply_seconds: float = 600.0,
     ) -> None:
-        """level: its name in infos; the protocol does not tell. Errors: GymRemoteError."""
+        """level: its name in infos; the protocol does not send it. Raises GymRemoteError."""
         self.level = level
         self.reply_seconds = reply_seconds
         self.ended: GymRemoteError | None = None
@@ -72,7 +72,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode. Errors: ResetError in mid-episode, where the contest has no reset."""
+        """Begin an episode. Raises ResetError in mid-episode, which the contest does not allow."""
         super().reset(seed=seed)
         if self.playing or self.asked is not None:
             raise protocol.ResetError("reset in mid-episode: the contest has none, step until done")
@@ -84,9 +84,9 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self.look(), self.infos()
 
     def begin(self, action: np.ndarray) -> None:
-        """Send an action without waiting: the `step` with it, which must follow, waits.
+        """Send an action without waiting. The matching `step`, which must follow, waits.
 
-        Between the two the level is played while this process does something else.
+        In between, the server plays while this process does something else.
         """
         if not self.playing and self.ended is None:
             raise protocol.ResetError("step without an episode: reset first")
@@ -132,16 +132,16 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         }
 
     def send(self, message: bytes) -> None:
-        """Send an update. Errors: what ended the run earlier."""
+        """Send an update. Raises the error that ended the run earlier, if any."""
         if self.ended is not None:
             raise type(self.ended)(str(self.ended))
-        # Where sending fails, the server's reason may still wait to be read.
+        # If sending fails, the server's reason may still wait to be read.
         deadline = time.monotonic() + self.reply_seconds
         with contextlib.suppress(Gone, Late):
             self.connection.send_bytes(message, deadline=deadline)
 
     def answer(self) -> tuple[Envelope, protocol.Answer]:
-        """The answer to an update. Errors: GymRemoteError's kinds."""
+        """The answer to an update. Raises a GymRemoteError."""
         envelope = self.receive()
         try:
             if envelope.type == "exception":
@@ -156,7 +156,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise self.over(GymRemoteError(f"the server sent nonsense: {error}")) from None
 
     def receive(self) -> Envelope:
-        """The next message. Errors: GymRemoteError's kinds (the run is over)."""
+        """The next message. Raises a GymRemoteError if the run is over."""
         deadline = time.monotonic() + self.reply_seconds
         try:
             envelope: Envelope = protocol.decode(
@@ -184,7 +184,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return screen
 
     def over(self, error: GymRemoteError) -> GymRemoteError:
-        """The run is over; every later call raises the same -> `error`."""
+        """End the run: every later call raises the same error -> `error`."""
         self.ended = error
         self.playing = False
         self.connection.sock.close()
@@ -194,7 +194,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return error
 
     def close(self) -> None:
-        """Leave; the server ends the run."""
+        """Leave; the server then ends the run."""
         if self.ended is not None:
             return
         with contextlib.suppress(Gone, Late):
@@ -204,7 +204,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
 
 def connect(path: Path, *, seconds: float) -> socket.socket:
-    """A socket to the server, waiting for it `seconds`. Errors: ServerDisconnectError."""
+    """Connect to the server, waiting at most `seconds`. Raises ServerDisconnectError."""
     deadline = time.monotonic() + seconds
     while True:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -10,9 +10,9 @@ from retro_agents.contest.wire.protocol import END, encode
 from retro_agents.contest.wire.waiting import SpinWait
 
 LONGEST = 4096
-"""Bytes of the longest message that is read. A request has less than a hundred."""
+"""Longest message in bytes that is read. A request has less than a hundred bytes."""
 SLICE_SECONDS = 1.0
-"""How long one call waits at most, before the deadline is looked at again."""
+"""Longest wait of one call before the deadline is checked again."""
 
 
 class Gone(Exception):  # noqa: N818
@@ -24,15 +24,15 @@ class Late(Exception):  # noqa: N818
 
 
 class TooLong(Exception):  # noqa: N818
-    """A message longer than any that is allowed: what follows cannot be trusted."""
+    """A message exceeds the longest allowed length, so what follows cannot be trusted."""
 
 
 @final
 class Connection:
     """Messages over a connected socket. Deadlines are in seconds of time.monotonic().
 
-    The system waits, not Python: a timeout of Python's costs a further call for every one that
-    could wait, and there are four in a step.
+    The operating system does the waiting: a Python timeout would cost one more call for each call
+    that may wait, and a step has four.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -43,20 +43,20 @@ class Connection:
         self.spin_wait = SpinWait()
 
     def wait_until(self, deadline: float, option: int) -> None:
-        """Let the next call wait until the deadline, or for SLICE_SECONDS. Errors: Late."""
+        """Let the next call wait until the deadline, at most SLICE_SECONDS. Raises Late."""
         seconds = min(time_left(deadline), SLICE_SECONDS)
         if seconds != self.waits[option]:
-            micros = max(int(seconds * 1e6), 1)  # 0 would be for ever
+            micros = max(int(seconds * 1e6), 1)  # 0 would mean no limit
             timeval = struct.pack("ll", micros // 1_000_000, micros % 1_000_000)
             self.sock.setsockopt(socket.SOL_SOCKET, option, timeval)
             self.waits[option] = seconds
 
     def send(self, kind: str, content: Any, *, deadline: float, **beside: Any) -> None:
-        """One message. Errors: Gone, Late."""
+        """Send one message. Raises Gone or Late."""
         self.send_bytes(encode(kind, content, **beside), deadline=deadline)
 
     def send_bytes(self, message: bytes, *, deadline: float) -> None:
-        """One message that `encode` made. Errors: Gone, Late."""
+        """Send one message that `encode` made. Raises Gone or Late."""
         while message:
             try:
                 self.wait_until(deadline, socket.SO_SNDTIMEO)
@@ -67,7 +67,7 @@ class Connection:
                 raise Gone from None
 
     def receive(self, *, deadline: float) -> bytes:
-        """The next message without its end. Errors: Gone, Late, TooLong."""
+        """The next message without its end. Raises Gone, Late or TooLong."""
         searched = 0
         while True:
             end = self.buffer.find(END, searched)
@@ -81,13 +81,13 @@ class Connection:
             self.buffer += self.receive_some(deadline)
 
     def receive_some(self, deadline: float) -> bytes:
-        """The next bytes, at least one. Errors: Gone, Late."""
+        """The next bytes, at least one. Raises Gone or Late."""
         begun = time.perf_counter()
         try:
             chunk = self.spin_wait.spin(self.sock, LONGEST)
             while chunk is None:
                 self.wait_until(deadline, socket.SO_RCVTIMEO)
-                with contextlib.suppress(BlockingIOError):  # a slice of the time is over
+                with contextlib.suppress(BlockingIOError):  # SLICE_SECONDS are over
                     chunk = self.sock.recv(LONGEST)
         except OSError:
             raise Gone from None
@@ -98,7 +98,7 @@ class Connection:
 
 
 def time_left(deadline: float) -> float:
-    """Seconds until the deadline, at most a year. Errors: Late (it has passed)."""
+    """Seconds until the deadline, at most a year. Raises Late if it has passed."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise Late

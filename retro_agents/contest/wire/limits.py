@@ -1,4 +1,4 @@
-"""What a client has: steps and time."""
+"""A client's limits: steps and time."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 @final
 @dataclass(frozen=True)
 class Limits:
-    """Of one level. Times in seconds."""
+    """The limits of one level. Times are in seconds."""
 
     timesteps: Count = 1_000_000
     wall_clock: Positive = 12 * 3600.0
@@ -26,7 +26,7 @@ class Limits:
 
 
 def parse_seconds(text: str) -> float:
-    """12h, 90m, 30s, 3600 -> seconds. Errors: UserError."""
+    """12h, 90m, 30s, 3600 -> seconds. Raises UserError if the text is no length of time."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if found is None:
         raise UserError(f"{text!r} is no length of time: give 12h, 90m, 30s or seconds")
@@ -34,6 +34,6 @@ def parse_seconds(text: str) -> float:
 
 
 def limits_of(config: Any) -> Limits:
-    """Of a command with the flags --timesteps, --wall-clock and --stall. Errors: UserError."""
+    """The limits of --timesteps, --wall-clock and --stall. Raises UserError if one is malformed."""
     wall_clock, stall = map(parse_seconds, (config.wall_clock, config.stall))
     return Limits(config.timesteps, wall_clock, stall)

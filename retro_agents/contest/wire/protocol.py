@@ -1,8 +1,8 @@
 """The wire protocol of 2018: messages on a Unix socket, screens in a file, nothing evaluated.
 
 Both sides share one folder: the socket `sock`, and `ob`, the raw bytes of the last screen. A
-message is JSON {"type", "content"} ended by a form feed. The server's first one describes the
-channels; then each of the client's requests has one answer.
+message is JSON {"type", "content"} followed by a form feed. The server's first message describes
+the channels; after that it answers each of the client's requests once.
 """
 
 import re
@@ -15,12 +15,12 @@ SOCKET = "sock"
 SCREEN = "ob"
 END = b"\f"
 EPISODE_STEPS = 4500
-"""Where a server that does not tell is taken to cut an episode."""
+"""Where a server that does not send it is assumed to truncate an episode."""
 LONGEST_REASON = 500
 
 
 class GymRemoteError(RuntimeError):
-    """Something went wrong between the two sides. ID: its number on the wire."""
+    """An error between the two sides. ID: its number on the wire."""
 
     ID: ClassVar[int] = 0
 
@@ -32,7 +32,7 @@ class TimestepTimeoutError(TimeoutError, GymRemoteError):
 
 
 class WallClockTimeoutError(TimeoutError, GymRemoteError):
-    """The time is over, or the client took too long for one step."""
+    """The time is up, or the client took too long for one step."""
 
     ID = 2
 
@@ -66,9 +66,9 @@ ERRORS: tuple[type[GymRemoteError], ...] = (
 
 
 class Envelope(msgspec.Struct):
-    """Any message. The last three are ours: the 2018 protocol knows `done` only.
+    """Any message. The last three fields are an extension: the 2018 protocol has only `done`.
 
-    wants_ends: the client asks for terminated and truncated beside each answer's content.
+    wants_ends: the client asks for terminated and truncated with each answer.
     """
 
     type: str
@@ -79,37 +79,37 @@ class Envelope(msgspec.Struct):
 
 
 class Request(msgspec.Struct):
-    """Content of a client's update: buttons as one number, lowest bit first, or a reset."""
+    """Content of a client's update: the buttons as one number, lowest bit first, or a reset."""
 
     ac: int | None = None
     reset: bool = False
 
 
 class Answer(msgspec.Struct):
-    """Content of a server's update; the screen is in the file."""
+    """Content of a server's update; the screen is in the shared file."""
 
     reward: float
     done: bool
 
 
 class Trouble(msgspec.Struct):
-    """Content of a close or an exception."""
+    """Content of a close or exception message."""
 
     reason: str | None = None
     exception: int | None = None
 
 
 def trouble(error: GymRemoteError) -> dict[str, Any]:
-    """Content of a close or an exception message for `error`."""
+    """Content of a close or exception message for `error`."""
     return {"reason": str(error)[:LONGEST_REASON], "exception": error.ID}
 
 
 class Malformed(GymRemoteError):  # noqa: N818  an answer to it, not a failure
-    """A message that is not what the protocol allows; its text says why."""
+    """A message that the protocol does not allow; its text says why."""
 
 
 def decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
-    """JSON as `kind`. Errors: Malformed."""
+    """Decode JSON as `kind`. Raises Malformed."""
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
@@ -117,7 +117,7 @@ def decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
 
 
 def read_trouble(content: bytes | msgspec.Raw) -> GymRemoteError:
-    """The exception that a server's close or exception message means."""
+    """The exception that a server's close or exception message stands for."""
     try:
         found: Trouble = decode(content, Trouble)
     except Malformed as error:
@@ -128,7 +128,7 @@ def read_trouble(content: bytes | msgspec.Raw) -> GymRemoteError:
 
 
 def encode(kind: str, content: Any, **beside: Any) -> bytes:
-    """A whole message."""
+    """A complete message."""
     return msgspec.json.encode({"type": kind, "content": content, **beside}) + END
 
 
@@ -151,7 +151,7 @@ _SHAPE = re.compile(r'\((\d{1,4}), (\d{1,4}), (\d{1,4})\), dtype\("(?:\|u1|uint8
 
 
 def read_description(data: bytes | msgspec.Raw) -> tuple[int, tuple[int, int, int]]:
-    """Content of a description -> (buttons, screen's [H, W, 3]). Errors: Malformed."""
+    """Description's content -> (buttons, screen's [H, W, 3]). Raises Malformed."""
     channels = decode(data, dict[str, tuple[str, str | None, dict[str, str]]])
     for name in ("ac", "ob", "reward", "done", "reset"):
         if name not in channels:
@@ -169,5 +169,5 @@ def read_description(data: bytes | msgspec.Raw) -> tuple[int, tuple[int, int, in
 
 
 def unfold(number: int, buttons: int) -> np.ndarray:
-    """The buttons that `fold` made one number, int8 [buttons]."""
+    """The buttons that `fold` packed into a number, int8 [buttons]."""
     return np.array([number >> i & 1 for i in range(buttons)], np.int8)

@@ -1,7 +1,7 @@
-"""What a run under contest rules leaves behind: monitor.csv, log.csv, episodes.csv, result.json.
+"""The records of a run under contest rules: monitor.csv, log.csv, episodes.csv, result.json.
 
-Each episode is in the files before the agent hears of its end, so whatever is killed, and when,
-no ended episode is lost. Files and columns of the first two are those of 2018.
+Each episode is written before the agent learns of its end, so no ended episode is lost when a
+process is killed. Files and columns of the first two are those of 2018.
 """
 
 import importlib.metadata
@@ -32,19 +32,19 @@ FILES = (*TABLES, "result.json")
 
 @final
 class Record:
-    """Counts a run's steps and episodes, and writes them down as they happen.
+    """Counts a run's steps and episodes, and records them as they happen.
 
     monitor.csv: one row per episode, r return, l steps, t seconds since the first reset.
     log.csv: every 1000 steps, l steps of the run, t seconds. result.json: see `result`.
     episodes.csv: as monitor.csv, with the run's step, the furthest progress (0 to 1), whether the
     level's end was reached, and whether the episode is complete or was cut by the run's end.
 
-    Signals wait while one of its methods works, and a disk may be full: lines that could not be
-    written are kept, and `finish` writes them.
+    Signals are delayed while a method works. Lines that could not be written, such as to a full
+    disk, are kept, and `finish` writes them.
     """
 
     def __init__(self, folder: Path, *, facts: dict[str, Any]) -> None:
-        """facts: what result.json says besides the counts. Errors: UserError."""
+        """facts: contents of result.json besides the counts. Raises UserError."""
         self.folder = folder
         self.facts = facts
         self.start: float | None = None
@@ -77,7 +77,7 @@ class Record:
             self.start = time.monotonic()
 
     def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
-        """One step was played. Errors: OSError."""
+        """One step was played. Raises OSError."""
         with signals_held():
             self.steps += 1
             self.episode_steps += 1
@@ -92,7 +92,7 @@ class Record:
                 self.write()
 
     def end_episode(self, *, terminated: bool = False, complete: bool = True) -> None:
-        """Count the episode under way, and begin another."""
+        """Count the current episode, and begin another."""
         progress, finished = progress_of(self.episode_furthest, terminated=terminated)
         reached = self.episode_return
         row = f"{reached!r},{self.episode_steps},{self.seconds():.6f}"
@@ -106,21 +106,21 @@ class Record:
         self.episode_steps, self.episode_return, self.episode_furthest = 0, 0.0, 0.0
 
     def add(self, name: str, row: str) -> None:
-        """A row of that file is to be written."""
+        """Queue a row for a file."""
         self.unwritten[name] += f"{row}\n".encode()
 
     def write(self) -> None:
-        """Hand rows to the system, which keeps them when this process dies, and replace result.json
-        in one step, so that a reader never sees a half. Errors: OSError."""
+        """Write the queued rows to the system, which keeps them if this process dies, and replace
+        result.json in one step, so that readers never see half of it. Raises OSError."""
         for name, rows in self.unwritten.items():
             while rows:
                 del rows[: os.write(self.files[name].fileno(), rows)]
         replace_text(self.folder / "result.json", json.dumps(self.result(), indent=2) + "\n")
 
     def finish(self, ended: str) -> None:
-        """The run is over: the unfinished episode counts with what it reached.
+        """End the run: the unfinished episode counts with the return it has reached.
 
-        May be called again, where the first call failed; its word stays. Errors: OSError.
+        May be called again if a call failed; the first reason is kept. Raises OSError.
         """
         with signals_held():
             self.ended = self.ended or ended
@@ -133,9 +133,9 @@ class Record:
     def result(self) -> dict[str, Any]:
         """The content of result.json.
 
-        mean_return: the contest's score, of all episodes and the one under way; null before
-        the first step. finished: episodes that reached the level's end. ended: null while the
-        run goes on, and for ever if it was killed.
+        mean_return: the contest's score, over all episodes including the current one; null before
+        the first step. finished: episodes that reached the level's end. ended: null while the run
+        continues, and permanently if it was killed.
         """
         under_way = self.episode_steps > 0
         episodes = self.episodes + under_way
@@ -155,7 +155,7 @@ class Record:
 
 
 def run_facts(level: Level, *, seed: int, backend: str) -> dict[str, Any]:
-    """What was played with what, for result.json."""
+    """The level, seed, back end and versions of a run, for result.json."""
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {
         "level": str(level),

@@ -24,18 +24,18 @@ from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.socket_folder import accept
 
 LINGER_SECONDS = 2.0
-"""How long a client whose game is over may take to hear why."""
+"""How long a client may take to read why its run is over."""
 PATIENCE = 100
-"""Refused requests in a row after which the client is sent away."""
+"""Bad requests in a row after which the client is disconnected."""
 
 
 def serve(
     env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record, seed: int
 ) -> GymRemoteError:
-    """Play `env` with the client that comes to `folder` until a limit or its end -> which.
+    """Play `env` with the first client in `folder` until the run ends -> the reason.
 
     env: the contest's (MultiBinary buttons, uint8 screens). folder: a `meeting_place`.
-    seed: of the first reset. Errors: whatever the environment raises, after telling the client.
+    seed: of the first reset. Raises the environment's errors, after telling the client.
     """
     session = Session(env, folder, limits=limits, record=record, seed=seed)
     ended: GymRemoteError | None = None
@@ -54,7 +54,7 @@ def serve(
 
 
 class Session:
-    """One run: accepts a client, answers its requests, keeps the limits."""
+    """One run: accepts a client, answers its requests, enforces the limits."""
 
     def __init__(
         self, env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record, seed: int
@@ -71,7 +71,7 @@ class Session:
         self.end = time.monotonic() + limits.wall_clock
         self.connection: Connection | None = None
         self.started = False
-        self.playing = False  # between a reset and its episode's end
+        self.playing = False  # from a reset to its episode's end
         self.reset_refused = False
         self.refusals = 0
         self.actions: dict[int, np.ndarray] = {}
@@ -81,9 +81,10 @@ class Session:
         os.posix_fallocate(self.screen, 0, int(np.prod(self.shape)))
 
     def run(self) -> GymRemoteError:
-        """Play until it is over -> why. A client that leaves before its first reset is forgotten.
+        """Play until the run is over -> why. A client that leaves before its first reset does not
+        count.
 
-        Errors: OSError, and whatever the environment raises.
+        Raises OSError, and whatever the environment raises.
         """
         waiting = min(self.end, time.monotonic() + self.limits.stall)
         while True:
@@ -100,7 +101,7 @@ class Session:
             self.farewell(ended)
 
     def play(self, connection: Connection) -> GymRemoteError:
-        """Answer a client's requests -> why that ended."""
+        """Answer a client's requests -> why the run ended."""
         try:
             description = protocol.describe(buttons=self.buttons, shape=self.shape)
             connection.send("description", description, deadline=self.deadline())
@@ -118,25 +119,25 @@ class Session:
             return self.time_is_over()
 
     def deadline(self) -> float:
-        """When the client's next move must be there."""
+        """The time by which the client must act."""
         return min(self.end, time.monotonic() + self.limits.stall)
 
     def answer_deadline(self) -> float:
-        """When the client must have taken an answer: what was played in time is told."""
+        """The time by which the client must have read an answer to what it played in time."""
         return max(self.deadline(), time.monotonic() + LINGER_SECONDS)
 
     def time_is_over(self) -> WallClockTimeoutError:
-        """What ends a run at its wall-clock limit."""
+        """The error that ends a run at its wall-clock limit."""
         return WallClockTimeoutError(f"all {self.limits.wall_clock:g} s are used up")
 
     def answer(self, connection: Connection) -> None:
-        """One request, one answer. Errors: GymRemoteError (it is over), as Connection's."""
+        """Answer one request. Raises GymRemoteError if the run is over, and Connection's errors."""
         message = connection.receive(deadline=self.deadline())
         if time.monotonic() >= self.end:
             raise self.time_is_over()
         try:
             content, ends = self.reply(message)
-        except (ResetError, Malformed) as error:  # nothing has changed, the client plays on
+        except (ResetError, Malformed) as error:  # nothing has changed; the client may continue
             self.refusals += 1
             if self.refusals >= PATIENCE:
                 raise GymRemoteError(f"{PATIENCE} bad requests in a row: {error}") from None
@@ -148,9 +149,9 @@ class Session:
             raise protocol.TimestepTimeoutError(f"all {self.limits.timesteps} timesteps are played")
 
     def reply(self, message: bytes) -> tuple[dict[str, Any], dict[str, bool]]:
-        """A request -> content of its answer, and what goes beside it for clients that ask.
+        """A request -> content of its answer, and the extension for clients that ask for it.
 
-        Errors: Malformed, ResetError (nothing changed), ClientDisconnectError.
+        Raises Malformed or ResetError, which change nothing, or ClientDisconnectError.
         """
         envelope: protocol.Envelope = protocol.decode(message, protocol.Envelope)
         if envelope.type == "close":
@@ -158,8 +159,8 @@ class Session:
         if envelope.type != "update":
             raise Malformed(f"a client sends update or close, not {envelope.type[:40]!r}")
         request: protocol.Request = protocol.decode(envelope.content, protocol.Request)
-        # The 2018 client repeats an unanswered reset beside every action that follows: after a
-        # refused one, reset and action together mean the action.
+        # The 2018 client repeats an unanswered reset with every later action: after a refused
+        # reset, reset and action together mean the action.
         repeated = self.playing and self.reset_refused and request.ac is not None
         if request.reset and not repeated:
             reward, terminated, truncated = self.reset()
@@ -172,7 +173,7 @@ class Session:
         return content, ends if envelope.wants_ends else {}
 
     def reset(self) -> tuple[float, bool, bool]:
-        """Begin an episode. Errors: ResetError (in mid-episode)."""
+        """Begin an episode. Raises ResetError in mid-episode."""
         if self.playing:
             self.reset_refused = True
             raise ResetError("reset in mid-episode: step until done")
@@ -183,7 +184,7 @@ class Session:
         return 0.0, False, False
 
     def step(self, number: int | None) -> tuple[float, bool, bool]:
-        """Play one step: (reward, terminated, truncated). Errors: Malformed, ResetError."""
+        """Play one step: (reward, terminated, truncated). Raises Malformed or ResetError."""
         if number is None:
             raise Malformed("an update needs 'ac' or 'reset'")
         if not 0 <= number < 1 << self.buttons:
@@ -199,21 +200,21 @@ class Session:
         return float(reward), bool(terminated), bool(truncated)
 
     def show(self, screen: np.ndarray) -> None:
-        """Put the screen in the shared file.
+        """Write the screen to the shared file.
 
-        Written, not mapped: a client that cuts the file short must not kill this process.
+        The file is not mapped: a client that truncates it must not kill this process.
         """
         assert screen.shape == self.shape and screen.dtype == np.uint8, screen.shape
         if os.pwrite(self.screen, np.ascontiguousarray(screen).data, 0) < screen.nbytes:
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} for a whole screen")
 
     def farewell(self, error: GymRemoteError) -> None:
-        """Tell the client why it is over, and wait a little until it has heard."""
+        """Tell the client why the run is over, and wait briefly until it has read that."""
         if self.connection is None:
             return
         sock = self.connection.sock
         deadline = time.monotonic() + LINGER_SECONDS
-        # Unread bytes at the close would reach the client as a reset connection, without words.
+        # Unread bytes at the close would reset the client's connection before it reads the reason.
         with contextlib.suppress(OSError, Gone, Late):
             self.connection.send("close", protocol.trouble(error), deadline=deadline)
             sock.shutdown(socket.SHUT_WR)
@@ -224,5 +225,5 @@ class Session:
         self.connection = None
 
     def close(self) -> None:
-        """Let go of the screen's file."""
+        """Close the screen's file."""
         os.close(self.screen)

@@ -1,4 +1,4 @@
-"""Where the two sides meet: a folder for the owner alone, and a socket in it for one client."""
+"""Where the two sides meet: a private folder with a socket for one client."""
 
 import contextlib
 import os
@@ -13,12 +13,12 @@ from retro_agents.contest.wire.protocol import SCREEN, SOCKET
 from retro_agents.ground.errors import UserError
 
 LONGEST_PATH = 100
-"""Bytes of a socket's path that every system takes."""
+"""Longest path of a socket, in bytes, that every system accepts."""
 
 
 @contextlib.contextmanager
 def meeting_place(directory: Path) -> Iterator[Path]:
-    """The folder of both sides, for the owner alone; one server at a time. Errors: UserError."""
+    """Both sides' private folder, for one server at a time. Raises UserError if another uses it."""
     folder = private_folder(directory)
     if len(os.fsencode(folder / SOCKET)) > LONGEST_PATH:
         raise UserError(f"{folder} is too long a path for a socket: give a shorter --dir")
@@ -36,7 +36,7 @@ def meeting_place(directory: Path) -> Iterator[Path]:
 
 
 def private_folder(directory: Path) -> Path:
-    """`directory` with mode 0700, made if missing. Errors: UserError (open to others, …)."""
+    """Make `directory` with mode 0700 if missing. Raises UserError if others can open it."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.stat()
@@ -53,9 +53,9 @@ def private_folder(directory: Path) -> Path:
 
 
 def accept(path: Path, *, deadline: float) -> socket.socket:
-    """The first client that connects; others are refused from then on.
+    """Accept the first client that connects; later ones are refused.
 
-    Errors: Late or TimeoutError (nobody came).
+    Raises Late or TimeoutError if nobody connects in time.
     """
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
@@ -63,6 +63,6 @@ def accept(path: Path, *, deadline: float) -> socket.socket:
         listener.bind(str(beside))
         beside.chmod(0o600)
         listener.listen(1)
-        beside.rename(path)  # whoever sees the socket can connect
+        beside.rename(path)  # whoever can see the socket can connect
         listener.settimeout(time_left(deadline))
         return listener.accept()[0]

@@ -1,8 +1,8 @@
-"""How a side waits for the other: asleep, or where answers come at once, spinning.
+"""How a side waits for the other: by sleeping, or by spinning if answers come fast.
 
-To be woken takes a process some 50 microseconds, and two sides that take turns are woken twice a
-step, a fifth of an emulator's step. So where waits are short, and no other process wants the
-core, `SpinWait` asks again and again instead of sleeping.
+Waking a process takes about 50 microseconds. Two sides that take turns are woken twice a step,
+which is a fifth of an emulator's step. So if waits are short and no other process needs the core,
+`SpinWait` polls instead of sleeping.
 """
 
 import os
@@ -13,23 +13,23 @@ from typing import final
 from retro_agents.ground.cores import free_cores
 
 SHORT_SECONDS = 0.001
-"""Waits that are longer on average are slept through: being woken is little beside them."""
+"""Above this average, waits are slept through, because waking up costs little beside them."""
 LONGEST_SECONDS = 0.004
-"""As which longer waits count, so that one does not outweigh a hundred."""
+"""Cap on longer waits in the average, so that one does not outweigh a hundred."""
 WEIGHT = 1 / 16
-"""Of the last wait in the average."""
+"""Weight of the last wait in the average."""
 GAP_SECONDS = 0.0001
-"""Between two questions: in a longer one, another process had the core."""
+"""Longest time between two polls; after a longer one, another process had the core."""
 RESTS = (16, 1024)
-"""Waits that are slept through after such a gap: at first, and at most. Twice as many after each
-gap, one less after each wait that was not slept through."""
+"""Waits that are slept through after such a gap, at first and at most. The number doubles after
+each gap, and falls by one after each wait that was not slept through."""
 
 
 @final
 class SpinWait:
-    """Before each wait: `spin`; where that brings nothing, sleep; after it: `waited`.
+    """Call `spin` before each wait; sleep if it returns nothing; call `waited` after the wait.
 
-    average: of the last waits, in seconds. rest: how many waits are still to be slept through.
+    average: of the last waits, in seconds. rest: how many more waits to sleep through.
     """
 
     def __init__(self) -> None:
@@ -39,8 +39,8 @@ class SpinWait:
         self.next_rest = RESTS[0]
 
     def spin(self, sock: socket.socket, size: int) -> bytes | None:
-        """Up to `size` bytes that come within about twice the average wait, b"" where the other
-        side has left; None where it is time to sleep. Errors: OSError.
+        """Poll for up to `size` bytes for about twice the average wait. Returns b"" if the other
+        side has left, None if it is time to sleep. Raises OSError.
         """
         if self.sleeps or self.average > SHORT_SECONDS:
             return None
