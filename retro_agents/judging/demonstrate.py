@@ -1,7 +1,7 @@
 """A person's play as demonstrations: `retro-agents demonstrate RECORDING.bk2 … --out DIR`.
 
-Each .bk2, such as `retro-agents play --record` writes, is played again frame by frame; what an
-agent would have seen, done and earned becomes a recorded episode.
+Each .bk2, such as `retro-agents play --record` writes, is played back frame by frame. What an
+agent would have observed, done and earned becomes a recorded episode.
 """
 
 from collections import Counter
@@ -25,14 +25,14 @@ from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.files import new_folder
 
 JUMPS = {"A", "B", "C"}
-"""Buttons that do the same; actions name B."""
+"""Buttons with the same effect; actions name B."""
 WAITING = "DOWN"
-"""What comes nearest to no button, among actions that all press one."""
+"""The action closest to pressing nothing, if every action presses a button."""
 
 
 def action_for(held: Sequence[str], names: Sequence[str]) -> int:
-    """The action nearest to some buttons: that with a jump where one is pressed, and with as many
-    as possible of the others, and few more."""
+    """The action closest to some buttons: with a jump if one is pressed, and with as many of the
+    other buttons, and as few additional ones, as possible."""
     buttons = {"B" if name in JUMPS else name for name in held}
     buttons &= {button for name in names for button in name.split()}
     if not buttons:
@@ -46,17 +46,17 @@ def action_for(held: Sequence[str], names: Sequence[str]) -> int:
 
 
 def level_of(recording: Path) -> Level:
-    """The level that a recording begins. UserError: it begins none."""
+    """The level that a recording starts with. Raises UserError if it starts with none."""
     movie = open_movie(recording)
     game, begun = full_name(movie.get_game()), movie.get_state()
     found = [state for state in states(game) if state_bytes(game, state) == begun]
     if not found:
-        raise UserError(f"{recording} begins at none of the start states of {game}: record anew")
+        raise UserError(f"{recording} starts at none of the start states of {game}: record anew")
     return Level(game, found[0])
 
 
 def steps_of(movie: Any, frames: int) -> Iterator[list[tuple[bool, ...]]]:
-    """The buttons of so many frames at a time, from where a recording stands to its end."""
+    """The buttons of `frames` frames at a time, from the recording's current frame to its end."""
     step: list[tuple[bool, ...]] = []
     while movie.step():
         step.append(tuple(bool(movie.get_key(button, 0)) for button in range(BUTTONS)))
@@ -68,10 +68,10 @@ def steps_of(movie: Any, frames: int) -> Iterator[list[tuple[bool, ...]]]:
 
 
 def replayed(recording: Path, config: EnvConfig) -> Episode:
-    """A recording as an episode of agent steps, until the level's end or the recording's. The
-    action of a step is the one nearest to what was held in most of its frames.
+    """A recording as an episode of agent steps, until the level's or the recording's end. Each
+    step's action is the one closest to the buttons held in most of its frames.
 
-    UserError: it is no recording, or there is nothing to play it with.
+    Raises UserError if the file is no recording, or its game cannot be played here.
     """
     level, movie, names = level_of(recording), open_movie(recording), ACTIONS[config.actions]
     movie.step()  # the frame of the reset, which presses nothing
@@ -101,7 +101,7 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
             if terminated:
                 break
     if not actions:
-        raise UserError(f"{recording} is over before anything was pressed: record anew")
+        raise UserError(f"{recording} ends before any button was pressed: record anew")
     return Episode(
         str(level),
         np.array(actions, np.uint8),
@@ -115,7 +115,7 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = Parser(prog="retro-agents demonstrate", description=__doc__)
     parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
     parser.add_argument("--out", type=Path, required=True, help="folder for the recorded episodes")

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""How good is a trained agent that learns no more, what does it look like, and does it see?
+"""Play a trained agent that no longer learns: its score, its films, and a test of sight.
 
 retro-agents evaluate ppo2 --explore --video
 retro-agents evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
@@ -42,7 +42,7 @@ from retro_agents.run.fields import positional
 from retro_agents.run.folder import alone_in, numbered_folder
 
 SIGHT_EPISODES = 5
-"""Episodes per level of a test of sight, unless told."""
+"""Default episodes per level of a test of sight."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,36 +50,36 @@ class EvaluateConfig:
     """Play episodes under contest rules, without learning, and score them."""
 
     agent: str = positional("AGENT")
-    """A checkpoint, run or contest's folder, a shipped agent's name (ppo2), or random,
+    """A checkpoint, run folder or contest folder, a shipped agent's name (ppo2), or random,
     hold-right, run-and-jump."""
     levels: str = ""
-    """Splits and GAME:STATE with commas between, or a CSV with columns game,state; none: the first
-    of bramble-test, with --sight all of them."""
+    """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state; default: the
+    first level of bramble-test, with --sight all of them."""
     episodes: Count | None = None
-    """Episodes per level, each with its own sticky actions; none given: 1, with --sight 5."""
+    """Episodes per level, each with its own sticky actions; default: 1, with --sight 5."""
     seed: Seed = 0
-    """Seed of the first episode's sticky actions; each further episode takes the next."""
+    """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     whole: bool = False
-    """Play on where nothing is gained for 20 seconds, up to the contest's limit of 300."""
+    """Keep playing after 20 seconds without gain, up to the contest's limit of 300."""
     explore: bool = False
-    """Act as while it learns, by draws from its policy or with noise, not by its best action."""
+    """Act stochastically, as while learning (sampled or noisy actions), instead of greedily."""
     sight: bool = False
-    """Test whether it sees: its return by its own pictures, by those of other moments (of another
-    environment) and by none (drawing actions independently, as often as it took them), acting as it
-    learns and by its best action."""
+    """Test whether the agent uses what it sees: compare its returns with its own frames, with
+    frames of other moments (of another environment), and with none (actions drawn independently at
+    the agent's own frequencies), acting stochastically and greedily."""
     video: bool = False
-    """Keep the best episode of each level as .mp4 with action, return and the agent's values, and
-    as .bk2."""
+    """Keep each level's best episode as .bk2 and as .mp4 with action, return and the agent's
+    values."""
     out: Path | None = None
-    """Folder for result.json and the videos; none: the next of runs/evaluation-001, -002, …"""
+    """Folder for result.json and the videos; default: the next of runs/evaluation-001, -002, …"""
     backend: Literal["native", "emulator"] = "native"
-    """What plays BrambleDash's levels; others always play in the emulator."""
+    """How BrambleDash is played: natively or in the emulator; other games are always emulated."""
     device: str = "cpu"
-    """Where the net computes: cpu, cuda, cuda:1, auto."""
+    """Device of the net: cpu, cuda, cuda:1, auto."""
 
 
 def make_out(out: Path | None) -> Path:
-    """The folder to write to, made. UserError: it cannot be written."""
+    """Make the output folder. Raises UserError if it cannot be written."""
     if out is None:
         return numbered_folder("runs", "evaluation")
     make_folder(out)
@@ -87,9 +87,9 @@ def make_out(out: Path | None) -> Path:
 
 
 def agent_in(contest: Path) -> str:
-    """What played in a contest's folder: the agent as it was in the end, where it learned.
+    """The agent that played in a contest's folder; if it learned there, as it was at the end.
 
-    UserError: there are several, or none was saved.
+    Raises UserError if there are several, or none was saved.
     """
     expected = "give a folder that the contest wrote"
     facts = read_result(contest / "contest.json", expected=expected)
@@ -121,8 +121,8 @@ def play_level(
     patience: int = 0,
     on_step: Callable[[int, int], None] | None = None,
 ) -> tuple[list[Episode], list[Moment]]:
-    """Episodes of one level, one after the other, and what was seen of the best, where there is a
-    record_dir, which gets one .bk2 for each. patience: as `play_episode` has it.
+    """Play the episodes of one level in turn. Also returns the moments of the best episode if there
+    is a record_dir, which gets one .bk2 for each episode. patience: as for `play_episode`.
     on_step(episodes before, steps of this one): for showing progress."""
     plain = settings.with_raw_rewards()
     played: list[Episode] = []
@@ -148,7 +148,7 @@ def play_level(
 def evaluate_levels(
     policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig, out: Path
 ) -> dict[str, Any]:
-    """Play them one after the other, and say what came of it -> for result.json."""
+    """Play the levels in turn, and print the scores -> for result.json."""
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
@@ -163,7 +163,7 @@ def evaluate_levels(
         for level in levels:
             name = names[str(level)].replace(":", "-")
             recordings = out / f".{name}" if config.video else None
-            if recordings is not None:  # left over by one that was killed
+            if recordings is not None:  # left over from a killed evaluation
                 shutil.rmtree(recordings, ignore_errors=True)
             played, seen = play_level(
                 policy,
@@ -185,7 +185,7 @@ def evaluate_levels(
                 shown = {f"{config.agent}, {name}": seen}
                 path = out / f"{name}.mp4"
                 print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
-    if len(levels) > 1:  # the levels are given, so they are no chance: only episodes are
+    if len(levels) > 1:  # the levels are given, not sampled: only episodes vary
         means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
         low, high = t_interval(means)
         rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
@@ -197,7 +197,7 @@ def evaluate_levels(
 def evaluate_sight(
     policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig
 ) -> dict[str, Any]:
-    """Test whether it sees, and say so -> for result.json."""
+    """Test whether the agent uses what it sees, and print the answer -> for result.json."""
     episodes, total = config.episodes or SIGHT_EPISODES, len(WAYS) * len(PLAYS)
     second, done = FRAMES_PER_SECOND // settings.frame_skip, count(1)
     with Progress(total, "sight", unit="plays") as progress:
@@ -218,12 +218,12 @@ def evaluate_sight(
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Evaluate what the command line names."""
+    """Evaluate the agent that the command line names."""
     config = parse_command(EvaluateConfig, argv, command="retro-agents evaluate")
     if config.sight and config.video:
-        raise UserError("--sight films nothing: leave out --video, or --sight")
+        raise UserError("--sight makes no films: leave out --video, or --sight")
     if config.sight and config.explore:
-        raise UserError("--sight plays both ways: leave out --explore")
+        raise UserError("--sight tests both ways of acting: leave out --explore")
     levels = playable_levels(config.levels or HELD_OUT)
     levels = levels if config.levels or config.sight else levels[:1]
     name, folder = config.agent, Path(config.agent)

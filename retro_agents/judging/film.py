@@ -1,4 +1,4 @@
-"""An agent's episodes and films of them."""
+"""Plays an agent's episodes, and makes films of them."""
 
 import dataclasses
 import shutil
@@ -19,30 +19,30 @@ from retro_agents.judging.demonstrate import replayed
 from retro_agents.judging.score import Episode, as_episode
 
 PATIENCE = 20
-"""Seconds without a new highest return after which an episode ends, unless it is to be whole."""
+"""Seconds without a new highest return after which an episode ends, unless --whole is given."""
 SCALE, STRIP = 2, 56
-"""Enlargement of the screen, and pixels below it for words and values."""
+"""Magnification of the screen, and height in pixels of the text and values below it."""
 GREEN, WHITE, GREY = (110, 220, 130), (255, 255, 255), (120, 120, 120)
 
 
 class Screen(NamedTuple):
-    """A screen in 10 kB or so, which takes 0.2 MB as it is; a PNG takes twice the time."""
+    """A screen, compressed from 0.2 MB to about 10 kB; a PNG would take twice the time."""
 
     packed: bytes
     shape: tuple[int, ...]
 
     @classmethod
     def of(cls, screen: NDArray[np.uint8]) -> "Screen":
-        """Of [H, W, 3]."""
+        """Compress a screen [H, W, 3]."""
         return cls(zlib.compress(np.ascontiguousarray(screen).data, 1), screen.shape)
 
     def unpacked(self) -> NDArray[np.uint8]:
-        """[H, W, 3]."""
+        """The screen, [H, W, 3]."""
         return np.frombuffer(zlib.decompress(self.packed), np.uint8).reshape(self.shape)
 
 
 class Moment(NamedTuple):
-    """What is shown of a step. values: the agent's, of each action; [] where it has none."""
+    """What is shown of a step. values: the agent's, of each action; [] if it has none."""
 
     screen: Screen
     action: int
@@ -51,7 +51,7 @@ class Moment(NamedTuple):
 
 
 def moments_of(recording: Path) -> list[Moment]:
-    """What is shown of a .bk2 of an agent's play. UserError: it cannot be played again."""
+    """The moments of an agent's .bk2. Raises UserError if it cannot be played back."""
     screens = EnvConfig(image_height=224, image_width=320, colour="rgb")
     episode = replayed(recording, screens)
     assert episode.frames is not None
@@ -72,11 +72,11 @@ def play_episode(
     on_step: Callable[[int], None] | None = None,
     on_moment: Callable[[Moment], bool | None] | None = None,
 ) -> Episode:
-    """An episode. env: with raw rewards. explore: act as while it learns. patience: agent steps
-    without a new highest return after which it ends, incomplete; 0: never.
+    """Play an episode. env: with raw rewards. explore: act stochastically, as while learning.
+    patience: agent steps without a new highest return after which it ends, incomplete; 0: no limit.
 
-    on_step(steps done): for showing progress. on_moment(moment): called after each step with what
-    there is to be seen; the episode ends, incomplete, if it returns True.
+    on_step(steps done): for showing progress. on_moment(moment): called after each step with its
+    screen and values; if it returns True, the episode ends, incomplete.
     """
     obs, _ = env.reset(seed=seed)
     starts, total, furthest, step, since = np.ones(1, bool), 0.0, 0.0, 0, 0
@@ -102,10 +102,10 @@ def play_episode(
 
 
 def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
-    """What it expects of each action; [] of one that expects nothing, or by what it remembers."""
+    """The values that a policy predicts for each action; [] if it predicts none or has a memory."""
     if not isinstance(policy, ScoringPolicy) or policy.recurrent:
         return []
-    import torch  # which takes seconds, and is loaded if there is a net
+    import torch  # imported here, because it takes seconds and only nets need it
 
     with torch.no_grad():
         scores = policy.scores(torch.from_numpy(obs[np.newaxis]).to(policy.device))
@@ -115,7 +115,7 @@ def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
 def film(
     path: Path, players: Mapping[str, Sequence[Moment]], names: Sequence[str], *, frame_skip: int
 ) -> Path:
-    """One episode of each, side by side and in step, those that are over in grey -> an .mp4.
+    """Film one episode of each player side by side and in step, ended ones in grey -> an .mp4.
 
     names: of the actions.
     """
@@ -127,7 +127,7 @@ def film(
     def frames() -> Iterator[NDArray[np.uint8]]:
         for at in range(length):
             for place, (label, seen) in enumerate(players.items()):
-                if at <= len(seen):  # after that it stays as it is
+                if at <= len(seen):  # afterwards the picture does not change
                     y, x = place // columns * height, place % columns * width
                     canvas[y : y + height, x : x + width] = picture(label, seen, at, names)
             yield canvas
@@ -137,8 +137,8 @@ def film(
 
 
 def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -> NDArray[np.uint8]:
-    """A player's screen at a step, uint8 [H, W, 3]; below it action, return, and a bar for what it
-    expects of each action, under which the buttons' initials stand."""
+    """A player's screen at a step, uint8 [H, W, 3]; below it action, return, and a bar for the
+    predicted value of each action, labelled with the buttons' initials."""
     import cv2  # slow to import
 
     moment = seen[min(at, len(seen) - 1)]
@@ -165,7 +165,7 @@ def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -
 
 
 def keep_best(recordings: Path, returns: Sequence[float], target: Path) -> None:
-    """Of a .bk2 per episode, keep the one with the highest return, as `target`."""
+    """Of the .bk2 of each episode, keep the one with the highest return, as `target`."""
     files = sorted(recordings.glob("**/*.bk2"))
     if returns and len(files) >= len(returns):
         files[returns.index(max(returns))].rename(target)

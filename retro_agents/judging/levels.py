@@ -7,8 +7,8 @@ from retro_agents.ground.errors import UserError
 
 
 def playable_levels(spec: str) -> list[Level]:
-    """The levels that are meant, see `parse_levels`. UserError: they are Procgen's, there are none
-    such, or one cannot be played here. One that is meant twice is there once."""
+    """The levels of a specification (see `parse_levels`), without duplicates. Raises UserError if
+    they are Procgen's, if there are none, or if one cannot be played here."""
     if of_procgen(spec):
         raise UserError(
             f"the contest has no {spec}: give other --levels; `retro-agents procgen evaluate RUN` "

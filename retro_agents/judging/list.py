@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""What there is to give to flags: retro-agents list levels|splits|agents|presets|runs.
+"""Lists the values that flags accept: retro-agents list levels|splits|agents|presets|runs.
 
 With --of NAME: the levels of one split, the presets of one agent, the runs in one folder.
 """
@@ -25,12 +25,12 @@ class ListConfig:
     what: Literal["levels", "splits", "agents", "presets", "runs"] = positional("WHAT")
     """levels, splits, agents, presets or runs."""
     of: str = ""
-    """Levels of this split, presets of this agent, runs in this folder; else all, and the runs in
-    runs/."""
+    """Split whose levels, agent whose presets, or folder whose runs are listed; default: all, and
+    the runs in runs/."""
 
 
 def lines(what: str, of: str) -> Iterator[str]:
-    """What is listed. UserError: there is none of that name, or it takes none."""
+    """The lines to print. Raises UserError if the name is unknown, or if none may be given."""
     if of and what in ("splits", "agents"):
         raise UserError(f"--of is for levels, presets and runs: leave it out with {what}")
     agents = [name for name in AGENTS if is_package(name)]
@@ -51,9 +51,9 @@ def lines(what: str, of: str) -> Iterator[str]:
 
 
 def runs(folder: Path) -> Iterator[str]:
-    """The runs below a folder, and how far each has come."""
+    """The runs below a folder, and the step of each one's last checkpoint."""
     if not folder.is_dir():
-        raise UserError(f"no runs yet: there is no folder {folder} (another: --of FOLDER)")
+        raise UserError(f"there are no runs: no folder {folder} (for another one: --of FOLDER)")
     for config in sorted(folder.rglob("config.json")):
         run = config.parent
         if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):
@@ -65,7 +65,7 @@ def runs(folder: Path) -> Iterator[str]:
 
 @command
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     config = parse_command(ListConfig, command="retro-agents list")
     for line in lines(config.what, config.of):
         print(line)

@@ -1,4 +1,4 @@
-"""How good an agent is while it learns, and whether it sees: whole episodes, apart from its run."""
+"""Evaluations and tests of sight while an agent learns: whole episodes, apart from its run."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -18,7 +18,7 @@ from retro_agents.judging.sight import PATIENCE, PLAYS, ROWS, measure
 def evaluate(
     policy: Policy, levels: str, settings: Any, *, episodes: int, seed: int
 ) -> dict[str, list[dict[str, Any]]]:
-    """Play so many episodes of each game of a specification -> name -> its episodes."""
+    """Play `episodes` episodes of each game of a specification -> {name: its episodes}."""
     found = {}
     for number, game in enumerate(level_names(levels)):
         count, own = even_rows(episodes), row_seeds(seed, number + 1)[-1]
@@ -30,7 +30,7 @@ def evaluate(
 
 
 class Run(Protocol):
-    """What is asked of a run: how far it is."""
+    """The part of a run that this module needs: how far it is."""
 
     env_steps: int
 
@@ -40,7 +40,7 @@ class Run(Protocol):
 
 
 def judged(policy: Policy, config: Any, run: Run) -> dict[str, float]:
-    """What an agent's config asks for in `evaluation` and is due now -> metrics."""
+    """The metrics that an agent's config asks for in `evaluation` and that are due now."""
     asked = config.evaluation
     metrics: dict[str, float] = {}
     if run.passes(asked.evaluate_every):
@@ -51,8 +51,8 @@ def judged(policy: Policy, config: Any, run: Run) -> dict[str, float]:
 
 
 def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
-    """What an agent's config asks for in `evaluation`, after so many steps -> metrics: of either
-    set of levels what `summary` says."""
+    """The metrics of an evaluation after `env_steps` steps: the `summary` of each set of levels
+    that the config asks for in `evaluation`."""
     run, asked = config.run, config.evaluation
     metrics: dict[str, float] = {}
     sets = level_sets(run.levels, config.env, test_levels=asked.test_levels)
@@ -69,7 +69,7 @@ def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float
 
 
 def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
-    """A test of sight on the run's levels, acting as it learns -> the mean return of each play."""
+    """A test of sight on the run's levels, acting stochastically -> each play's mean return."""
     run, episodes = config.run, config.evaluation.sight_episodes
     seed = run.seed + env_steps
     rows = even_rows(episodes, most=ROWS)
@@ -82,9 +82,9 @@ def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
 def summary(
     name: str, found: Mapping[str, list[dict[str, Any]]], settings: Any
 ) -> dict[str, float]:
-    """Numbers of the returns on a set of levels, named with it: mean, least, largest and standard
-    deviation of all episodes; of several games each one's mean; where the family has ranges, the
-    mean over games of their normalised scores."""
+    """Statistics of the returns on a set of levels, named after it: mean, minimum, maximum and
+    standard deviation of all episodes; the mean of each game if there are several; and, if the
+    family has score ranges, the mean normalised score over games."""
     returns = np.array([episode["r"] for episodes in found.values() for episode in episodes])
     metrics = {
         f"{name}_return": float(returns.mean()),

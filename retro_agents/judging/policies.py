@@ -1,4 +1,4 @@
-"""What plays without learning: a reference player, or the agent in a checkpoint."""
+"""Policies that play without learning: a reference player, or the agent in a checkpoint."""
 
 import dataclasses
 
@@ -12,8 +12,8 @@ from retro_agents.run.fields import fields
 
 
 def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy, EnvConfig]:
-    """A reference by its name, or the agent in a checkpoint, which does not learn, and the settings
-    that it acts in. Errors: UserError.
+    """A reference player by its name, or the agent in a checkpoint, which does not learn, and the
+    settings that it acts in. Raises UserError if there is none.
     """
     if source in REFERENCES:
         return reference(source, seed=seed), EnvConfig()
@@ -26,8 +26,8 @@ def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy,
 
 
 def contest_settings(env: EnvSettings) -> EnvConfig:
-    """What an agent of these settings sees, under the contest's rules. Errors: UserError (it was
-    trained on other games, or to act more or less often)."""
+    """The agent's observations under the contest's rules. Raises UserError if it was trained on
+    other games, or with another frame skip."""
     rules = EnvConfig()
     if not isinstance(env, EnvConfig):
         raise UserError(

@@ -1,4 +1,4 @@
-"""How good is an agent on the levels it learned on, and on others?
+"""Evaluate an agent on the Procgen levels that it was trained on, and on others.
 
 retro-agents procgen evaluate runs/coinrun --levels train test --episodes 200 --video
 """
@@ -37,7 +37,7 @@ from retro_agents.run.fields import field, positional
 
 @dataclasses.dataclass(frozen=True)
 class EvaluateConfig:
-    """Play whole episodes of a run's games, on levels it learned on and on others."""
+    """Play whole episodes of a run's games, on levels that it was trained on and on others."""
 
     run: Path = positional("RUN")
     """A run folder, or one of its checkpoints."""
@@ -46,41 +46,39 @@ class EvaluateConfig:
     episodes: Count = 200
     """Episodes of each game on each set."""
     test_levels: TestLevels = "auto"
-    """Test levels that no training level can be, or all there are, as the published results have
-    it; auto: unseen, or all where training is on all."""
+    """Test levels: unseen (none can be a training level), or all (as in the published results);
+    auto: unseen, or all if training is on all."""
     policy: Literal["trained", "untrained", "random"] = "trained"
-    """Who plays: the run's agent, the same with fresh weights, or each action as often."""
+    """Who plays: the run's agent, the same net with fresh weights, or uniformly random actions."""
     seed: Seed = 0
-    """Seeds the levels drawn and the agent's actions."""
+    """Seed of the levels drawn and of the agent's actions."""
     sight: bool = False
-    """Play as many episodes by pictures of other moments, and as many by independent draws of the
-    agent's own action frequencies: one that sees earns more than either."""
+    """Also play as many episodes with frames of other moments, and with independent draws of the
+    agent's own action frequencies: an agent that uses what it sees earns more than both."""
     video: bool = False
     """Film an episode of each game on each set."""
     hd: bool = field(False, only_with="video")
-    """Films in 512x512, drawn by the original's package, which gets an environment of its own."""
+    """Film in 512x512 with the original's package, which gets an environment of its own."""
     out: Path | None = None
-    """Folder for result.json and the films; none: the run's evaluations/STEP-POLICY, and in its
-    name what is not as by default: sets, test levels, episodes, seed."""
+    """Folder for result.json and the films; default: the run's evaluations/STEP-POLICY, plus all
+    settings that are not the defaults: sets, test levels, episodes, seed."""
     device: str = "cpu"
-    """Where the net computes: cpu, cuda, cuda:1, auto."""
+    """Device of the net: cpu, cuda, cuda:1, auto."""
 
     def __post_init__(self) -> None:
         if self.episodes > 1 and even_rows(self.episodes) == 1:
             raise UserError(
-                f"--episodes {self.episodes} cannot be dealt out evenly to 2 to {SIDE_BY_SIDE} "
+                f"--episodes {self.episodes} cannot be divided evenly among 2 to {SIDE_BY_SIDE} "
                 "environments: give another number, such as 200"
             )
         if self.sight and self.policy == "random":
-            raise UserError("--policy random looks at no picture: leave out --sight")
+            raise UserError("--policy random uses no frames: leave out --sight")
         if self.sight and self.episodes == 1:
-            raise UserError(
-                "--sight shows the pictures of other episodes: give --episodes 2 or more"
-            )
+            raise UserError("--sight shows the frames of other episodes: give --episodes 2 or more")
 
 
 def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
-    """Who plays, as the command line says."""
+    """The player that the command line asks for."""
     if config.policy == "random":
         return Random(len(ACTIONS), seed=config.seed)
     from retro_agents.ground.device import prepare_device  # slow to import
@@ -93,7 +91,7 @@ def player(config: EvaluateConfig, saved: Checkpoint) -> Policy:
 
 
 def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[str, Any]:
-    """What is kept of a game's episodes: their returns, and what these say."""
+    """The part of a game's episodes that result.json keeps: their returns and statistics."""
     returns = [float(episode["r"]) for episode in episodes]
     mean = float(np.mean(returns))
     return {
@@ -110,8 +108,8 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
 def scores(
     policy: Policy, levels: str, settings: ProcgenConfig, config: EvaluateConfig
 ) -> dict[str, dict[str, Any]]:
-    """What is kept of each game's episodes with these settings; with config.sight also of those in
-    the other two ways of a test of sight, which begin on the same levels."""
+    """The scores of each game's episodes with these settings. With config.sight also those of the
+    other two plays of a test of sight, which begin on the same levels."""
     mode, seed, episodes = settings.distribution_mode, config.seed, config.episodes
     if not config.sight:
         played = evaluate(policy, levels, settings, episodes=episodes, seed=seed)
@@ -129,7 +127,7 @@ def scores(
 
 
 def folder_name(step: str, config: EvaluateConfig) -> str:
-    """Where a result lies among a run's evaluations: step, policy, and what is not by default."""
+    """A result's folder among a run's evaluations: step, policy, and non-default settings."""
     default = EvaluateConfig
     sets = sorted(set(config.levels))
     words = [step, config.policy]
@@ -142,11 +140,11 @@ def folder_name(step: str, config: EvaluateConfig) -> str:
 
 
 def check_out(path: Path, about: Mapping[str, Any]) -> None:
-    """UserError: another evaluation's result lies there, which would be lost."""
+    """Raises UserError if another evaluation's result, which would be overwritten, is there."""
     if path.exists():
         weights = "checkpoint_sha256"
-        before = {weights: about.get(weights), **read_result(path)}  # older ones do not say it
-        names = dict.fromkeys([*about, "sight"])  # which returns alone have not
+        before = {weights: about.get(weights), **read_result(path)}  # older ones lack the weights
+        names = dict.fromkeys([*about, "sight"])  # a result without a test of sight lacks "sight"
         other = [name for name in names if before.get(name) != about.get(name)]
         if other:
             raise UserError(
@@ -176,7 +174,7 @@ def shown(result: Mapping[str, Any]) -> Table:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Evaluate what the command line names."""
+    """Evaluate the run that the command line names."""
     config = parse_command(EvaluateConfig, argv, command="retro-agents procgen evaluate")
     saved = load_checkpoint(config.run)
     known: Any = saved.config_as(find(saved.agent).Config)

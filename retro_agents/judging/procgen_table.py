@@ -1,4 +1,4 @@
-"""Runs beside one another and beside what was published, as Markdown and as plots.
+"""Compares runs with each other and with published results, as Markdown and as plots.
 
 retro-agents procgen table runs/coinrun runs/fish --out table.md --plot curves.png
 --gap gap.png
@@ -30,26 +30,26 @@ from retro_agents.run.plot import picture
 
 PUBLISHED = Path(__file__).parent / "published.json"
 LAST = 100
-"""Training episodes that a return during training is the mean of, as published."""
+"""A return during training is the mean of so many training episodes, as published."""
 Key = tuple[Any, ...]
-"""Of a row or a line: what it is of, then agent and settings."""
+"""The key of a row or a line: its subject, then agent and settings."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TableConfig:
-    """Compare runs on Procgen with one another and with published results."""
+    """Compare runs on Procgen with each other and with published results."""
 
     runs: tuple[Path, ...] = positional("RUN")
-    """Run folders; those of the same agent, settings, game, steps and test levels are seeds of a
+    """Run folders. Runs with the same agent, settings, game, steps and test levels are seeds of one
     row."""
     constants: Literal["paper", "repository"] = "paper"
     """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
     out: Path = Path("table.md")
     """The Markdown file to write."""
     plot: Path | None = None
-    """A PNG of train and test returns over steps, of runs with evaluate_every."""
+    """PNG to write: train and test returns over steps, for runs with evaluate_every."""
     gap: Path | None = None
-    """A PNG of train and test returns over the number of levels."""
+    """PNG to write: train and test returns over the number of levels."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,27 +61,27 @@ class Row:
     num_levels: int
     env_steps: int
     test_levels: str
-    """That test is of: unseen or all; "" where that is nan."""
+    """The levels of `test`: unseen or all; "" if test is nan."""
     agent: str
     settings: tuple[tuple[str, str], ...]
-    """Of its config, see `telling`."""
+    """Settings from its config, see `telling`."""
     while_training: float
     """Mean return of the last episodes before env_steps."""
     train: float
     test: float
     tested_while_training: str
-    """What --evaluate-every tested on, or would have: unseen or all."""
+    """The levels that --evaluate-every tested on, or would have: unseen or all."""
 
     @property
     def key(self) -> Key:
-        """What seeds of a row have in common."""
+        """What the seeds of a row have in common."""
         of = (self.game, self.mode, self.num_levels, self.env_steps, self.test_levels)
         return (*of, self.agent, self.settings)
 
 
 def read_run(run: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A run's config and the columns of its episodes. UserError: it is none on Procgen, or has no
-    episodes yet."""
+    """A run's config and the columns of its episodes. Raises UserError if it is no run on Procgen,
+    or has no episodes yet."""
     config = read_result(run / "config.json", expected="expected a run folder")
     levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
     if "distribution_mode" not in env:
@@ -95,7 +95,7 @@ def read_run(run: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def rows_of(run: Path) -> list[Row]:
-    """What a run has come to, by games and test levels. UserError: as `read_run` and `newest`."""
+    """A run's rows, by games and test levels. Raises UserError like `read_run` and `newest`."""
     config, episodes = read_run(run)
     levels, env, result = config["run"]["levels"], config["env"], newest(run)
     steps = result["env_steps"]
@@ -116,9 +116,9 @@ def rows_of(run: Path) -> list[Row]:
 
 
 def telling(config: Mapping[str, Any], agent: str) -> tuple[tuple[str, str], ...]:
-    """Fields and values of a run's config that tell its settings from those of others: not where
-    it lies, its seed, the machine and what is reported; nor the number of levels, which stands
-    beside them, and rotate_every, which Procgen does not do."""
+    """Fields and values of a run's config that distinguish its settings from others. Leaves out the
+    folder, the seed, the machine and reports; the number of levels, which has its own column; and
+    rotate_every, which Procgen does not use."""
     same = {"num_levels", "rotate_every"}
     for part in (find(agent).Config, ProcgenConfig):
         same |= {*fields(part, "launch", "report"), *fields(part, "machine", but="learning")}
@@ -131,9 +131,9 @@ def mean_of(games: Mapping[str, Any], game: str) -> float:
 
 
 def newest(run: Path) -> dict[str, Any]:
-    """agent and env_steps of a run's newest evaluations, train: its games on training levels,
-    tests: unseen or all -> its games on those; each of the evaluation of the most episodes. Without
-    one, of its newest checkpoint, which has no games. UserError: it has neither."""
+    """agent and env_steps of a run's newest evaluations; train: its games on training levels;
+    tests: unseen or all -> its games on those, each of the evaluation with the most episodes.
+    Without evaluations: of its newest checkpoint, without games. Raises UserError if none."""
     if latest := newest_evaluations(run):
         steps = latest[0]["env_steps"]
         train: dict[str, Any] = {}
@@ -152,7 +152,8 @@ def newest(run: Path) -> dict[str, Any]:
 
 
 def newest_evaluations(run: Path) -> list[dict[str, Any]]:
-    """Those of a run's agent at the newest step that has any, by their number of episodes."""
+    """The evaluations of a run's agent at its newest evaluated step, sorted by number of
+    episodes."""
     paths = sorted(run.glob("evaluations/*-trained*/result.json"))
     found = [evaluation(path) for path in paths]
     steps = max((result["env_steps"] for result in found), default=0)
@@ -160,7 +161,7 @@ def newest_evaluations(run: Path) -> list[dict[str, Any]]:
 
 
 def evaluation(path: Path) -> dict[str, Any]:
-    """What `retro-agents procgen evaluate` wrote. UserError: it did not."""
+    """Read a result of `retro-agents procgen evaluate`. Raises UserError if it is none."""
     result = read_result(path)
     if lacking := {"agent", "env_steps", "test_levels", "sets"} - result.keys():
         raise UserError(f"{path} is damaged: it lacks {min(lacking)}; move it away")
@@ -168,13 +169,13 @@ def evaluation(path: Path) -> dict[str, Any]:
 
 
 def episodes_of(result: Mapping[str, Any]) -> int:
-    """Episodes that an evaluation has of each game on each set."""
+    """Number of episodes that an evaluation has of each game on each set."""
     games = [game for games in result["sets"].values() for game in games.values()]
     return min((len(game["returns"]) for game in games), default=0)
 
 
 def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    """Rows by their keys. One that was not tested joins all that are else the same."""
+    """Rows by their keys. A row without a test joins all groups that are otherwise the same."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.key, []).append(row)
@@ -192,7 +193,7 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
 
 
 def named(key: Key, keys: Iterable[Key]) -> str:
-    """A key's agent, and the settings in which it differs from keys that are else the same."""
+    """A key's agent, and the settings in which it differs from otherwise equal keys."""
     *_, agent, settings = key
     alike = [dict(other[-1]) for other in keys if other[:-1] == key[:-1]]
     own = [f"{k}={v}" for k, v in settings if any(other.get(k) != v for other in alike)]
@@ -200,9 +201,9 @@ def named(key: Key, keys: Iterable[Key]) -> str:
 
 
 def published(row: Row) -> list[str]:
-    """What others have at the row's number of steps, with straight lines between theirs; a run ends
-    with a whole rollout, so up to a hundredth of the steps more or less are theirs too. Nothing
-    where the row's game is not as they had it."""
+    """The published results at the row's number of steps, interpolated linearly. Runs end with a
+    whole rollout, so up to one per cent more or fewer steps are matched too. Empty if the row's
+    game was not played under the published conditions."""
     settings, usual = dict(row.settings), to_dict(ProcgenConfig()) | {"distribution_mode": row.mode}
     rules = {name: str(usual[name]) for name in fields(ProcgenConfig, "rules")}
     if any(settings.get(name, value) != value for name, value in rules.items()):
@@ -227,12 +228,12 @@ def published(row: Row) -> list[str]:
 
 
 def known(values: Iterable[float]) -> list[float]:
-    """Those that are not nan."""
+    """The values that are not nan."""
     return [value for value in values if not math.isnan(value)]
 
 
 def summarised(values: Sequence[float]) -> str:
-    """Mean of the known ones; of several its 95 % interval, and of how many seeds if not of all."""
+    """Mean of the known values; its 95 % interval of several; their number if some lack."""
     if not (having := known(values)):
         return ""
     some = f", {len(having)} of {len(values)}" if len(having) < len(values) else ""
@@ -240,8 +241,8 @@ def summarised(values: Sequence[float]) -> str:
 
 
 def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
-    """Groups of seeds as Markdown, and below it mean normalised scores over games: of an agent
-    with the same settings on one mode, so many levels and steps, either evaluated or while
+    """Groups of seeds as Markdown, followed by mean normalised scores over games: of an agent with
+    the same settings on one mode, number of levels and steps, either evaluated or while
     training."""
     head = ["game", "mode", "levels", "steps", "agent", "seeds", "last 100 in training", "train"]
     head += ["test", "test on", "gap", "normalised", "published"]
@@ -280,8 +281,8 @@ def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
 
 
 def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
-    """Train and test returns over steps: the mean over runs, in a band from least to most; of one
-    run its standard deviation over episodes."""
+    """Train and test returns over steps: the mean over runs, with a band from minimum to maximum;
+    for a single run its standard deviation over episodes."""
     with picture(out, x="agent steps") as axes:
         for number, (label, folders) in enumerate(runs.items()):
             for name, style in (("train", "-"), ("test", "--")):
@@ -298,7 +299,7 @@ def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
 
 
 def shared(steps: Sequence[NDArray[np.float64]], label: str) -> NDArray[np.float64]:
-    """The steps at which all runs of a label were evaluated. UserError: there are none."""
+    """The steps at which all runs of a label were evaluated. Raises UserError if there are none."""
     found = reduce(np.intersect1d, steps)
     if not len(found):
         raise UserError(f"the runs of {label} were never evaluated at the same steps; plot others")
@@ -307,7 +308,7 @@ def shared(steps: Sequence[NDArray[np.float64]], label: str) -> NDArray[np.float
 
 def evaluated(folder: Path, name: str) -> list[np.ndarray]:
     """Steps, mean returns and standard deviations of a run's evaluations on a set of levels.
-    UserError: it has none."""
+    Raises UserError if it has none."""
     columns = read_columns(folder / "metrics.csv")
     if f"{name}_return" not in columns:
         raise UserError(f"{folder} was not evaluated while it learned; plot others")
@@ -322,7 +323,7 @@ def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
         if levels and tested:
             lines.setdefault((game, mode, tested, *who), []).append((levels, rows))
     if not lines:
-        raise UserError("no run with a limited number of levels was tested: --gap compares such")
+        raise UserError("no run with a limited number of levels was tested, as --gap requires")
     with picture(out, x="training levels") as axes:
         axes.set_xscale("log")
         for number, (line, mine) in enumerate(lines.items()):
@@ -342,7 +343,7 @@ def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Compare what the command line names."""
+    """Compare the runs that the command line names."""
     config = parse_command(TableConfig, argv, command="retro-agents procgen table")
     found: list[Row] = []
     curves: dict[Key, list[Path]] = {}

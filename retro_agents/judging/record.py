@@ -30,28 +30,28 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
 EXPERT = "expert"
-"""Given instead of an agent: who knows more of the game than agents may."""
+"""Given in place of an agent: a player that may know more of the game than agents do."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RecordConfig:
-    """Play whole episodes as an agent does while it learns, or as an expert does, and keep them."""
+    """Play whole episodes as an agent does while it learns, or as an expert does, and save them."""
 
     agent: str = positional("AGENT")
     """A checkpoint, a run folder, a shipped agent's name (ppo2), or expert."""
     levels: str = TRAINING
-    """What is played: as of a trainer."""
+    """Levels to play, and their settings, as for a trainer."""
     episodes: Count = 1
-    """Of each level."""
+    """Episodes of each level."""
     seed: Seed = 0
-    """Seeds all that is drawn."""
+    """Seed of all random numbers."""
     out: str = "runs/demonstrations"
     """Folder for the recorded episodes, the best last; `python -m ppo2.clone` and Rainbow's --init
-    take it."""
+    accept it."""
 
 
 def advised(expert: Expert, envs: VectorEnv) -> Act:
-    """What an expert does, who goes on with the action before where it does not know."""
+    """The actions of an expert, which repeats its last action where it has no advice."""
     before = np.zeros(envs.num_envs, np.int64)
 
     def act(obs: Images, *, starts: Flags) -> Actions:
@@ -64,7 +64,7 @@ def advised(expert: Expert, envs: VectorEnv) -> Act:
 
 
 def record(envs: VectorEnv, act: Act, *, episodes: int, seed: int) -> list[Episode]:
-    """So many episodes of each row, in the order of their returns. envs: with raw rewards."""
+    """Record `episodes` episodes of each row, sorted by return. envs: with raw rewards."""
     spec, rows = envs.env_spec, envs.num_envs
     done: list[list[Episode]] = [[] for _ in range(rows)]
     played: list[list[tuple[NDArray[np.uint8], int, float]]] = [[] for _ in range(rows)]
@@ -96,8 +96,8 @@ def episode(
     *,
     terminated: bool,
 ) -> Episode:
-    """Played steps (frame, action, reward) as a recorded episode. Of one that was cut by a limit,
-    what came after its highest return is left out."""
+    """Played steps (frame, action, reward) as a recorded episode. If a limit truncated it,
+    everything after its highest return is left out."""
     spec = envs.env_spec
     frames, actions, rewards = zip(*steps, strict=True)
     raw = np.array(rewards)
@@ -115,7 +115,7 @@ def episode(
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Record as the command line says."""
+    """Record the episodes that the command line asks for."""
     config = parse_command(RecordConfig, argv, command="retro-agents record")
     out, count = Path(config.out), len(level_names(config.levels))
     seed_everything(config.seed)

@@ -1,4 +1,4 @@
-"""The contest's score: the mean return of all episodes of a run, and how sure that mean is."""
+"""The contest's score: the mean return of all episodes of a run, with its 95 % interval."""
 
 import dataclasses
 import math
@@ -24,7 +24,7 @@ COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
 @final
 @dataclasses.dataclass(frozen=True)
 class Episode:
-    """One episode under the contest's rules. `complete`: not cut by the end of the run."""
+    """One episode under the contest's rules. `complete`: not cut off by the end of the run."""
 
     level: str
     r: float
@@ -32,7 +32,7 @@ class Episode:
     l: int  # noqa: E741  the contest's own name
     """Length in agent steps."""
     progress: float
-    """Furthest part of the level, 0 to 1."""
+    """Furthest position in the level, 0 to 1."""
     finished: bool
     complete: bool = True
 
@@ -40,11 +40,11 @@ class Episode:
 @final
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """What a table says of one run."""
+    """A run's row in a table."""
 
     label: str
     mean: float
-    """Mean return of all episodes, the unfinished last one too: the contest's score."""
+    """Mean return of all episodes, including the unfinished last one: the contest's score."""
     low: float
     high: float
     """95 % interval of the mean over episodes (Student's t); nan for fewer than two episodes."""
@@ -53,13 +53,13 @@ class Score:
     finished: int
     """Episodes that reached the level's end."""
     steps: int
-    """Agent steps of all episodes."""
+    """Total agent steps of all episodes."""
 
 
 def steps_of(
     policy: Policy, envs: VectorEnv, *, seed: int | None = None, explore: bool = False
 ) -> Iterator[list[dict[str, Any]]]:
-    """Let `policy` play on and on -> after each vector step the episodes that it ended."""
+    """Let `policy` play indefinitely -> after each vector step, the episodes that it ended."""
     obs, _ = envs.reset(seed=seed)
     starts = np.ones(envs.num_envs, bool)
     while True:
@@ -70,14 +70,14 @@ def steps_of(
 
 
 def unfinished_episodes(envs: VectorEnv) -> list[Episode]:
-    """The episodes under way, with what they have reached; this ends them."""
+    """The current episodes with their returns so far; this ends them."""
     _, infos = envs.reset()
     cut = map(as_episode, ended_episodes(infos))
     return [dataclasses.replace(episode, complete=False) for episode in cut]
 
 
 def as_episode(found: dict[str, Any]) -> Episode:
-    """Of what an environment or a run's file reports."""
+    """An episode from what an environment or a run's file reports."""
     return Episode(
         level=str(found["level"]),
         r=float(found["r"]),
@@ -88,9 +88,9 @@ def as_episode(found: dict[str, Any]) -> Episode:
 
 
 def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
-    """The columns of a run's episodes.csv; {} where no episode has ended.
+    """The columns of a run's episodes.csv; {} if no episode has ended.
 
-    UserError: it is no run folder.
+    Raises UserError if it is no run folder.
     """
     path = Path(run_dir) / "episodes.csv"
     if not path.is_file():
@@ -99,14 +99,14 @@ def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
 
 
 def read_episodes(run_dir: Path | str) -> list[Episode]:
-    """The ended episodes of a run. UserError: it is no run folder."""
+    """The ended episodes of a run. Raises UserError if it is no run folder."""
     columns = episode_columns(run_dir)
     rows = zip(*columns.values(), strict=True)
     return [as_episode(dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def score(label: str, episodes: Sequence[Episode]) -> Score:
-    """The contest's score of a run's episodes. UserError: there are none."""
+    """The contest's score of a run's episodes. Raises UserError if there are none."""
     if not episodes:
         raise UserError(f"{label}: no episode was played; give more steps")
     returns = np.array([episode.r for episode in episodes])
@@ -124,7 +124,7 @@ def score(label: str, episodes: Sequence[Episode]) -> Score:
 
 
 def interval_text(interval: tuple[float, float] | None) -> str:
-    """ "low – high", or a dash where there is none."""
+    """ "low – high", or a dash if there is no interval."""
     return f"{interval[0]:,.0f} – {interval[1]:,.0f}" if interval else "–"
 
 
@@ -139,7 +139,7 @@ def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
 
 
 def shown_names(levels: Iterable[str]) -> dict[str, str]:
-    """GAME:STATE -> STATE, or the whole of it where two games have a state of that name."""
+    """GAME:STATE -> STATE, or GAME:STATE if two games have a state of that name."""
     states = {name: name.rpartition(":")[2] for name in levels}
     count = Counter(states.values())
     return {name: state if count[state] == 1 else name for name, state in states.items()}

@@ -1,4 +1,4 @@
-"""What an agent's config says of evaluation."""
+"""The settings of evaluations while an agent learns."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,38 +14,38 @@ from retro_agents.run.fields import report
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """Evaluation during a run, which leaves no trace in it."""
+    """Evaluation during a run, which does not influence the run."""
 
     evaluate_every: Natural = report(0, group="Evaluation", other_names=("test_worker_interval",))
     """Agent steps between evaluations on training and test levels (of Procgen); 0: none."""
     evaluate_episodes: Count = report(32, only_with="evaluate_every")
-    """Episodes of each game on either."""
+    """Episodes of each game on each set of levels."""
     test_levels: Literal["auto", "unseen", "all"] = report("auto", only_with="evaluate_every")
-    """Test levels that no training level can be, or all there are; auto: unseen, or all where
-    training is on all."""
+    """Test levels: unseen (none can be a training level), or all; auto: unseen, or all if training
+    is on all."""
     sight_every: Natural = report(0, "once", "contest")
-    """Agent steps between tests of sight on the training levels: mean return by its own pictures
-    (sight/seeing), by those of other moments (sight/shuffled) and by independent draws of its own
-    action frequencies (sight/blind); 0: none."""
+    """Agent steps between tests of sight on the training levels: mean return with the agent's own
+    frames (sight/seeing), with those of other moments (sight/shuffled) and with independent draws
+    of its own action frequencies (sight/blind); 0: none."""
     sight_episodes: Count = report(48, only_with="sight_every")
-    """Episodes of each of the three, on the levels in turn."""
+    """Episodes of each of the three, dealt to the levels in turn."""
 
     def check_log_every(self, log_every: int) -> None:
-        """UserError: metrics are not written where something is to be in them."""
+        """Raises UserError if metrics are not logged at the steps at which they are computed."""
         for every in ("evaluate_every", "sight_every"):
             if getattr(self, every) % log_every:
                 flag = "--" + every.replace("_", "-")
                 raise UserError(f"{flag} must be a multiple of --log-every ({log_every})")
 
     def check_levels(self, levels: str, settings: EnvSettings) -> None:
-        """UserError: an evaluation is asked for, and there is nothing to be judged on."""
+        """Raises UserError if an evaluation is requested and has no levels to play."""
         if self.evaluate_every:
             level_sets(levels, settings, test_levels=self.test_levels)
         if self.sight_every and of_procgen(levels):
             rows = even_rows(self.sight_episodes, most=ROWS)
             if rows < (games := len(level_names(levels))):
                 raise UserError(
-                    f"--sight-episodes {self.sight_episodes} are dealt out to {rows} environments, "
+                    f"--sight-episodes {self.sight_episodes} are divided among {rows} rows, "
                     f"and {games} games need one each: give another number, such as 48"
                 )
 
@@ -53,6 +53,6 @@ class EvaluationSettings:
         check(self)
         if even_rows(self.sight_episodes, most=ROWS) < 2:
             raise UserError(
-                f"--sight-episodes {self.sight_episodes} cannot be dealt out evenly to 2 to {ROWS} "
-                "environments: give another number, such as 48"
+                f"--sight-episodes {self.sight_episodes} cannot be divided evenly among 2 to "
+                f"{ROWS} environments: give another number, such as 48"
             )

@@ -1,8 +1,8 @@
-"""A test of sight: what an agent earns by its own pictures, by those of other moments, and by none.
+"""A test of sight: an agent's returns with its own frames, with frames of other moments, and blind.
 
-*Seeing*, each row acts on its own picture. *Shuffled*, it acts on that of another row, now or some
-steps ago. *Blind*, actions are drawn independently, each as often as the agent chose it while it
-saw. An agent sees where the first earns more than the other two.
+*Seeing*, each row acts on its own frame. *Shuffled*, it acts on another row's frame, from now or
+some steps ago. *Blind*, actions are drawn independently, at the frequencies with which the agent
+chose them while seeing. An agent uses what it sees if *seeing* earns more than both others.
 """
 
 from collections import deque
@@ -21,55 +21,56 @@ from retro_agents.ground.errors import UserError
 
 PLAYS = ("seeing", "shuffled", "blind")
 ROWS = 16
-"""The most environments side by side, unless there are more levels: those whose episodes end first
-go on in vain until the last has."""
+"""Maximum number of parallel environments, unless there are more levels: rows whose episodes end
+early idle until the last has ended."""
 PATIENCE = 300
-"""Agent steps without a new highest return after which a run's own test cuts an episode, where rows
-begin by themselves."""
+"""Agent steps without a new highest return after which a run's own test truncates an episode, if
+rows reset by themselves."""
 MOMENTS, APART = 16, 16
-"""Pictures of each row that are kept to be shown to others, and agent steps between two: rows that
-play one level in step would else be shown nearly their own."""
+"""Number of frames of each row kept for the others, and agent steps between two of them: rows that
+play one level in step would otherwise be shown almost their own frame."""
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What came of a test."""
+    """The result of a test."""
 
     played: dict[str, list[dict[str, Any]]]
-    """Episodes of each of PLAYS, row by row, as many of each."""
+    """Episodes of each of PLAYS, row by row, equally many of each row."""
     rows: int
     frequencies: NDArray[np.float64]
-    """Share of each action while it saw, [A]."""
+    """Share of each action while seeing, [A]."""
 
     def returns(self, play: str) -> NDArray[np.float64]:
-        """Of one of PLAYS, [N,K]: K episodes of N rows."""
+        """Returns of one of PLAYS, [N,K]: K episodes of N rows."""
         return np.array([episode["r"] for episode in self.played[play]]).reshape(self.rows, -1)
 
 
 class Shuffled:
-    """What rows are shown instead of their own pictures."""
+    """Shows rows other frames than their own."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng, self.calls = rng, 0
         self.kept: deque[Images] = deque(maxlen=MOMENTS)
 
     def __call__(self, obs: Images) -> Images:
-        """obs uint8 [N,C,H,W] -> each row's picture is another row's, now or earlier, [N,C,H,W]."""
+        """obs uint8 [N,C,H,W] -> for each row another row's frame, current or earlier,
+        [N,C,H,W]."""
         if self.calls % APART == 0:
             self.kept.append(obs)
         self.calls += 1
         cycle = self.rng.permutation(len(obs))
         others = np.empty_like(cycle)
-        others[cycle] = np.roll(cycle, 1)  # one cycle through all rows: none is its own
+        others[cycle] = np.roll(cycle, 1)  # one cycle through all rows, so no row gets its own
         moment = self.rng.integers(len(self.kept) + 1)
         return (obs if moment == len(self.kept) else self.kept[moment])[others]
 
 
 def check_rows(rows: int, *, episodes: int) -> None:
-    """UserError: there is one row only."""
+    """Raises UserError if there is only one row."""
     if rows < 2:
         raise UserError(
-            f"a test of sight shows rows the pictures of others, and {episodes} episodes make one "
+            f"a test of sight shows rows the frames of others, and {episodes} episodes make one "
             f"row here: give more levels, or a number that one of 2 to {ROWS} divides"
         )
 
@@ -84,11 +85,11 @@ def measure(
     patience: int = 0,
     on_play: Callable[[], None] = lambda: None,
 ) -> Sight:
-    """Play `episodes` whole ones in each of the three ways, as many of each row.
+    """Play `episodes` whole episodes in each of the three ways, equally many of each row.
 
-    make: the environments, anew for each way, so that all play the same levels. explore: it acts as
-    it does while it learns, else as well as it can. patience: as `play_episodes` has it, where rows
-    begin by themselves. on_play: called after each way. UserError: as `check_rows`.
+    make: makes the environments for each way, so that all play the same levels. explore: act
+    stochastically, else greedily. patience: as for `play_episodes`, if rows reset by themselves.
+    on_play: called after each way. Raises UserError like `check_rows`.
     """
     rng = np.random.default_rng(seed)
     shuffled, counts = Shuffled(rng), np.zeros(0)

@@ -1,7 +1,7 @@
-"""Does an agent see? Its returns by its own pictures, by others' and by none, side by side.
+"""Reports a test of sight: returns with the agent's own frames, with others' and blind.
 
-Every level counts alike. Intervals are over episodes: the k-th on each level are one sample, of
-which means have Student's t interval, differences Welch's.
+Every level has equal weight. Intervals are over episodes: the k-th episodes of all levels are one
+sample; means have Student's t interval, differences Welch's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from retro_agents.judging.sight import PLAYS, ROWS, Sight, check_rows, measure
 from retro_agents.judging.tables import terminal_table
 
 WAYS = {"as it learns": True, "best action": False}
-"""How it acts -> explore, of `Policy`."""
+"""Way of acting -> explore, of `Policy`."""
 
 
 def sight_of(
@@ -35,7 +35,7 @@ def sight_of(
     episodes: int,
     **options: Any,
 ) -> dict[str, Any]:
-    """What came of both ways to act, for result.json. episodes: on each level. options: of
+    """The results of both ways of acting, for result.json. episodes: per level. options: of
     `retro_agents.judging.sight.measure`."""
     test = partial(tested, policy, levels, settings, episodes=episodes, **options)
     names = settings.spec().action_names
@@ -45,23 +45,23 @@ def sight_of(
 def tested(
     policy: Policy, levels: Sequence[str], settings: EnvConfig, *, episodes: int, **options: Any
 ) -> Sight:
-    """A test on levels, dealt out in turn to as many rows as there can be. episodes: on each level.
-    options: of `retro_agents.judging.sight.measure`."""
+    """A test on levels, dealt in turn to as many rows as possible. episodes: per level. options: of
+    `retro_agents.judging.sight.measure`."""
     envs = partial(make, ",".join(levels), settings, num_envs=rows_of(len(levels), episodes))
     return measure(policy, envs, episodes=episodes * len(levels), **options)
 
 
 def rows_of(levels: int, episodes: int) -> int:
-    """Environments that play so many episodes on each level."""
+    """Number of environments that play so many episodes on each level."""
     return levels * even_rows(episodes, most=ROWS // levels)
 
 
 def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> None:
-    """UserError: the agent of that name chooses by no picture, but for which level it is on, or the
-    episodes on each level do not do."""
+    """Raises UserError if the agent chooses by its level and not by frames, or if there are too few
+    episodes per level."""
     if not isinstance(policy, ScoringPolicy):
         raise UserError(
-            f"{name} has no net that acts by what it sees, so that there is no sight to test: give "
+            f"{name} has no net that acts on what it sees, so there is no sight to test: give "
             "a checkpoint of an agent that has one, such as rainbow or ppo2"
         )
     if episodes < 2:
@@ -70,7 +70,7 @@ def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> 
 
 
 def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:
-    """A test's numbers, of rows to which the levels were dealt out in turn."""
+    """A test's numbers, for rows to which the levels were dealt in turn."""
     runs = {name: by_level(sight.returns(name), levels) for name in PLAYS}
     samples = {name: statistics.seed_means(of) for name, of in runs.items()}
     plays: dict[str, dict[str, Any]] = {}
@@ -90,7 +90,7 @@ def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> di
 
 
 def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
-    """Returns [N,K] of rows to which the levels were dealt out in turn -> level -> number of the
+    """Returns [N,K] of rows to which the levels were dealt in turn -> level -> number of the
     episode -> its return."""
     return {
         level: dict(enumerate(returns[number :: len(levels)].ravel().tolist()))
@@ -99,7 +99,7 @@ def by_level(returns: NDArray[np.float64], levels: Sequence[str]) -> Runs:
 
 
 def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
-    """A row for each play of each way to act, as a rich table. gain: what seeing earns more."""
+    """A rich table with a row for each way of acting and play. gain: what seeing adds."""
     rows = list[list[str]]()
     for way, plays in found.items():
         for play in PLAYS:
@@ -114,7 +114,7 @@ def sight_table(found: Mapping[str, Any], *, title: str) -> Table:
 
 
 def verdict(found: Mapping[str, Any], name: str) -> str:
-    """A line on whether it sees."""
-    words = {True: "it sees", False: "it is not shown to see"}
+    """One line on whether the agent uses what it sees."""
+    words = {True: "it uses what it sees", False: "not shown to use what it sees"}
     said = "; ".join(f"{way}, {words[plays['sees']]}" for way, plays in found.items())
     return f"{name}: {said}."

@@ -13,7 +13,7 @@ NOTHING = "Nothing is complete yet."
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Markdown: the first column to the left, the others to the right, empty ones left out."""
+    """A Markdown table: first column left-aligned, others right-aligned, empty ones left out."""
     kept = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
     lines = [["---", *["---:"] * (len(kept) - 1)]]
     lines += [[row[i] for i in kept] for row in (head, *rows)]
@@ -22,7 +22,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def records(rows: Sequence[Mapping[str, str]]) -> str:
-    """The same of rows that name their columns, each of which may lack some; nothing of none."""
+    """The same for rows that name their columns and may lack some; "" if there are no rows."""
     head = list(dict.fromkeys(name for row in rows for name in row))
     return table(head, [[row.get(name, "") for name in head] for row in rows]) if rows else ""
 
@@ -30,7 +30,7 @@ def records(rows: Sequence[Mapping[str, str]]) -> str:
 def terminal_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
 ) -> Table:
-    """The same for a terminal, with `left` columns to the left. An empty row is a line between."""
+    """The same for a terminal, with `left` columns left-aligned. An empty row draws a line."""
     shown = Table(title=escape(title) or None, title_justify="left")
     for i, name in enumerate(head):
         shown.add_column(name, justify="left" if i < left else "right", no_wrap=True)
@@ -43,7 +43,7 @@ def terminal_table(
 
 
 def number(value: float | None) -> str:
-    """Readable to three digits at least; nothing for what is not known."""
+    """A number with at least three significant digits; "" for None."""
     if value is None or math.isnan(value):
         return ""
     if float(value).is_integer() or abs(value) >= 100:
@@ -52,7 +52,7 @@ def number(value: float | None) -> str:
 
 
 def decimal(value: float, digits: int) -> str:
-    """With so many digits behind the point, and no minus before a zero."""
+    """A number with so many decimals, and no minus before a zero."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
@@ -62,7 +62,7 @@ def signed(value: float) -> str:
 
 
 def span(interval: Interval) -> str:
-    """An interval of returns; nothing for what is not known."""
+    """An interval of returns; "" if it is not known."""
     low, high = interval
     if math.isnan(low):
         return ""
@@ -70,7 +70,7 @@ def span(interval: Interval) -> str:
 
 
 def with_interval(values: Sequence[float], *, digits: int = 2) -> str:
-    """A mean, and in brackets its 95 % interval where there is more than one value."""
+    """A mean, followed by its 95 % interval in brackets if there are several values."""
     low, high = t_interval(values)
     mean = decimal(fmean(values), digits)
     if math.isnan(low):

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""Watching an agent play in a window.
+"""Show an agent at play in a window.
 
 retro-agents watch ppo2 --explore
 """
@@ -25,28 +25,28 @@ from retro_agents.run.fields import positional
 
 @dataclasses.dataclass(frozen=True)
 class WatchConfig:
-    """Watch an agent play in a window, without learning. N takes the next level, Escape leaves."""
+    """Watch an agent play in a window, without learning. N: next level; Escape: quit."""
 
     agent: str = positional("AGENT")
     """A checkpoint, a run folder, a shipped agent's name (ppo2), or random, hold-right,
     run-and-jump."""
     levels: str = ""
-    """Splits and GAME:STATE with commas between, played in turn; none: the first of
+    """Splits and GAME:STATE, separated by commas, played in turn; default: the first level of
     bramble-test."""
     seed: Seed = 0
-    """Seed of the first episode's sticky actions; each further episode takes the next."""
+    """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     explore: bool = False
-    """Act as while it learns, by draws from its policy or with noise, not by its best action."""
+    """Act stochastically, as while learning (sampled or noisy actions), instead of greedily."""
     backend: Literal["native", "emulator"] = "native"
-    """What plays BrambleDash's levels; others always play in the emulator."""
+    """How BrambleDash is played: natively or in the emulator; other games are always emulated."""
     device: str = "cpu"
-    """Where the net computes: cpu, cuda, cuda:1, auto."""
+    """Device of the net: cpu, cuda, cuda:1, auto."""
 
 
 def in_window(
     pygame: Any, window: Any, label: str, names: Sequence[str], *, fps: int, keys: set[str]
 ) -> Callable[[Moment], bool]:
-    """What `play_episode` calls to show each step; N and Escape end the episode.
+    """The function that `play_episode` calls to show each step; N and Escape end the episode.
 
     names: of the actions. keys: gets the names of the keys that are pressed.
     """

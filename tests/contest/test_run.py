@@ -59,11 +59,11 @@ def test_content_of_files_tells_contests_apart(tmp_path):
     assert difference(tmp_path, before, facts_of(*flags, name="jerk")) == ""
     scripts.write_text("- parts: []\n- parts: []\n")
     after = facts_of(*flags, name="jerk")
-    assert "another content of scripts" in difference(tmp_path, before, after)
+    assert "different contents of scripts" in difference(tmp_path, before, after)
     shutil.rmtree(policy)
     load_agent("rainbow").save(policy)
     again = facts_of(*flags, name="jerk")
-    assert "another content of policy" in difference(tmp_path, after, again)
+    assert "different contents of policy" in difference(tmp_path, after, again)
 
 
 @pytest.mark.parametrize("name", ["sight_every: 1000", "actors: 2"])
@@ -200,7 +200,7 @@ def test_crashed_agent_counts_what_it_reached(tmp_path, function, steps, capsys)
     assert (result["steps"], result["status"]) == (steps, "crashed")
     assert result["mean_return"] > 0
     told = capsys.readouterr()
-    assert "counted with what it reached" in told.out
+    assert "the return it had reached counts" in told.out
     assert ("ValueError: lost" in told.err) == (function == "crash")
     contest(tmp_path, f"example_agent:{function}")  # it is over: nothing is played again
     assert "nothing left to do" in capsys.readouterr().err
@@ -264,8 +264,8 @@ def test_wrong_setting_ends_a_contest_in_its_own_words_and_leaves_the_folder_to_
     [
         (["--agent", "rainbo"], "did you mean 'rainbow'"),
         (["--agent", "json"], "no agent 'json'"),
-        (["--agent", "nowhere.at.all:play"], "no module"),
-        (["--agent", "time:sleep"], "no module 'time' in a file"),
+        (["--agent", "nowhere.at.all:play"], "no source file"),
+        (["--agent", "time:sleep"], "no source file of module 'time'"),
         (["--agent", "example_agent:pray"], "no function 'pray'"),
         (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
         (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),

@@ -240,7 +240,7 @@ def test_where_nothing_can_be_written_nobody_plays(quickly, monkeypatch, capsys)
 def test_episodes_that_one_environment_would_have_to_play_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["runs/a", "--episodes", "67"])
-    assert "--episodes 67 cannot be dealt out evenly" in " ".join(capsys.readouterr().err.split())
+    assert "--episodes 67 cannot be divided evenly" in " ".join(capsys.readouterr().err.split())
 
 
 def test_help_names_the_sets(capsys):

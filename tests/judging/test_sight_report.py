@@ -50,7 +50,10 @@ def test_it_sees_only_where_both_gains_are_surely_above_nothing():
     for others in ((wide, low), (low, wide), (high, low)):
         assert not told(sight(high, *others), LEVELS, ["a", "b"])["sees"]
     found = {"as it learns": numbers, "best action": {**numbers, "sees": False}}
-    assert verdict(found, "x") == "x: as it learns, it sees; best action, it is not shown to see."
+    assert (
+        verdict(found, "x")
+        == "x: as it learns, it uses what it sees; best action, not shown to use what it sees."
+    )
     shown = io.StringIO()
     Console(width=80, file=shown).print(sight_table(found, title="x"))
     lines = shown.getvalue().splitlines()
@@ -90,8 +93,8 @@ def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
 def test_what_cannot_be_tested_is_one_line(tmp_path, capsys):
     one, out = ["--levels", LEVELS[0]], ["--out", str(tmp_path / "out")]
     for words, said in (
-        (["random", "--video"], "films nothing"),
-        (["random"], "random has no net that acts by what it sees"),
+        (["random", "--video"], "makes no films"),
+        (["random"], "random has no net that acts on what it sees"),
         (["rainbow", "--episodes", "1"], "give --episodes 2 or more"),
         (["rainbow", *one, "--episodes", "17"], "17 episodes make one row here"),
     ):

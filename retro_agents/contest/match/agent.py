@@ -175,7 +175,7 @@ def module_file(name: str) -> Path:
         spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():  # such as built-in
         raise UserError(
-            f"module {name!r} has no source file, so it cannot be an agent: give "
-            "package.module:function, and run where Python finds it"
+            f"there is no source file of module {name!r}: give package.module:function, "
+            "and run where Python finds it"
         )
     return Path(spec.origin)

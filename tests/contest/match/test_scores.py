@@ -91,7 +91,7 @@ def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path
     assert found.overall.mean == 25.0
     text = markdown(found, title="T")
     assert "A, seed 0: the agent crashed" in text
-    assert "B, seed 0: not over (interrupted" in text
+    assert "B, seed 0: not over: still playing" in text
     assert not any("C" in row.level for row in found.levels)
 
 
@@ -101,7 +101,7 @@ def test_run_that_ended_early_is_named_with_the_reason(tmp_path: Path) -> None:
     left = {"steps": 20, "ended": "ClientDisconnectError: the client closed"}
     write(tmp_path, "B", 0, 900.0, limits=limits, **left)
     text = markdown(read_scores(tmp_path), title="T")
-    assert "- B, seed 0: the run ended early (the client closed), so that" in text
+    assert "- B, seed 0: the run ended early (the client closed), so its" in text
     assert "- A, seed 0" not in text
 
 
@@ -113,7 +113,7 @@ def test_without_a_whole_seed_the_mean_is_over_levels_and_no_seed_has_it(tmp_pat
     assert as_json(found)["overall"]["mean"] == 2500.0
     text = markdown(found, title="T")
     assert "| **all levels** | **2,500** | **–** | **–** | **–** |" in text
-    assert "- No interval over seeds: 0 of 2 have all levels." in text
+    assert "- No interval over seeds: only 0 of 2 played all levels." in text
 
 
 def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_study_tells_what_its_three_plays_earned(
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--sight", "--agent", "random"], "no net that acts by what it sees"),
+        (["--sight", "--agent", "random"], "no net that acts on what it sees"),
         (["--sight", "--agent", "ppo2"], "already holds a run; give another --run-dir"),
         (["--agent", "random"], "already holds a run; give another --run-dir"),
     ],
