@@ -15,8 +15,8 @@ from typing import Any
 from lab.benchmarks.peers.environments import peer_python
 from lab.benchmarks.peers.stopwatch import WORKERS
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.processes import ended
 from retro_agents.ground.results import ROOT, write_result
-from retro_agents.sweeps.launcher import ended
 
 THREADS = (1, 2)
 BACKENDS = ("emulator", "native")

@@ -1,15 +1,14 @@
-"""What learning is worth: `python -m lab.studies NAME` runs a study, and goes on where it stopped.
+"""What learning is worth: `python -m lab.studies NAME` runs a study, or continues it.
 
 python -m lab.studies transfer --jobs 2 --write
 python -m lab.studies ppo2 --only adapt explore/plain          # a part of it
 python -m lab.studies ppo2 --only                              # tables of what is there
-python -m lab.studies tables                                   # docs/results, from all stored
-results
+python -m lab.studies tables                                   # docs/results, from stored results
 """
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,17 @@ import msgspec
 from rich.console import Console
 
 from lab.studies import report, tables
-from lab.studies.plans import HERE, names, read
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder, write_text
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import read_result, store, write_result
 from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import preset_names
 from retro_agents.run.fields import positional
 from retro_agents.sweeps.launcher import left, work
-from retro_agents.sweeps.study import Study, chosen, made, references
+from retro_agents.sweeps.study import Study, read_study
+
+HERE = Path(__file__).parent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,56 +58,49 @@ class StudyConfig:
 
 
 def asked(config: StudyConfig) -> Study:
-    """The study as the command line changes it. UserError: it cannot be."""
-    study = read(config.study)
+    """The study as the command line changes it. Raises UserError if it cannot be so."""
+    study = read_study(config.study, HERE)
     given = dict(word.partition("=")[::2] for word in config.inputs)
     if not all(given.values()):
         raise UserError(f"--inputs {' '.join(config.inputs)}: expected NAME=PATH of each")
     for name in given.keys() - study.inputs.keys():
         raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
+    changed: dict[str, Any] = {"inputs": study.inputs | given}
     for name in ("levels", "seeds", "steps"):
-        own = [getattr(study.kinds[kind], name) for kind in chosen(study, config.only or [""])]
-        if getattr(config, name) and all(own):
-            raise UserError(f"--{name} has no effect: these kinds of {config.study} name their own")
-    return msgspec.structs.replace(
-        study,
-        levels=config.levels or study.levels,
-        seeds=config.seeds or study.seeds,
-        steps=config.steps or study.steps,
-        inputs=study.inputs | given,
-        kinds={
-            name: msgspec.structs.replace(kind, flags=(*kind.words, *config.flags.split()))
-            for name, kind in study.kinds.items()
-        },
-    )
+        if value := getattr(config, name):
+            if all(getattr(study.kinds[kind], name) for kind in study.chosen(config.only or [""])):
+                raise UserError(
+                    f"--{name} has no effect: these kinds of {config.study} name their own"
+                )
+            changed[name] = value
+    changed["kinds"] = {
+        name: msgspec.structs.replace(kind, flags=(*kind.words, *config.flags.split()))
+        for name, kind in study.kinds.items()
+    }
+    return msgspec.structs.replace(study, **changed)
 
 
 def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds:
     """These kinds and, of the study's others and of those of which nothing is new, what is stored,
-    with its origin: command, commit and machine. UserError: of a kind more runs are stored than are
-    here, or it was made otherwise."""
+    with its origin: command, commit and machine. Raises UserError if more runs of a kind are stored
+    than are here, or it was made with other settings."""
     before = read_result(stored) if stored.exists() else {"kinds": {}}
     found = dict(kinds)
     for name, kind in before["kinds"].items():
         if name not in study.kinds:
             continue
-        same = kind["made"] == made(study, name)
+        same = kind["made"] == study.made(name)
         if name not in kinds and not same:
             raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
         if name not in kinds or (same and kinds[name]["runs"] == kind["runs"]):
             origin = {part: before[part] for part in ("command", "commit", "machine")}
             found[name] = {"origin": origin, **kind}
-        elif number_of_runs(kinds[name]) < number_of_runs(kind):
+        elif sum(map(len, kinds[name]["runs"].values())) < sum(map(len, kind["runs"].values())):
             raise UserError(
                 f"{stored.name} has runs of {name} that are not in --out: play them too, or store "
                 "nothing (result.md there has the tables)"
             )
     return {name: found[name] for name in study.kinds if name in found}
-
-
-def number_of_runs(kind: Mapping[str, Any]) -> int:
-    """On all levels, with all seeds."""
-    return sum(map(len, kind["runs"].values()))
 
 
 @command
@@ -119,13 +113,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         tables.write()
         return
     study, name = asked(config), Path(config.study).stem
-    if config.write and config.study not in names():
+    if config.write and config.study not in preset_names(HERE):
         raise UserError("--write stores the project's own studies; yours is in --out")
     out = config.out or Path("runs/studies") / name
     make_folder(out)
     say = Console(soft_wrap=True).print
-    todo = left(study, chosen(study, config.only), out)
-    for used in sorted({one for cell in todo for one in references(study.kinds[cell.kind])}):
+    todo = left(study, study.chosen(config.only), out)
+    for used in sorted({one for cell in todo for one in study.kinds[cell.kind].references}):
         if used in study.inputs and not Path(study.inputs[used]).exists():
             raise UserError(f"no {used} at {study.inputs[used]}; give --inputs {used}=PATH")
     say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {out}")
@@ -140,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if config.write:
         stored = HERE / "results" / f"{name}.json"
         result["kinds"] = with_stored(kinds, stored, study)
-        write_result(stored, result, module="studies")
+        write_result(stored, result, module="lab.studies")
         tables.write()
 
 

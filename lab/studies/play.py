@@ -25,23 +25,20 @@ from retro_agents.run.metrics import EpisodeLog
 
 @dataclasses.dataclass(frozen=True)
 class PlayConfig:
-    """Play levels in turn, one episode each, without learning, or test whether the player sees."""
+    """Play levels in turn, one episode each, or test whether the player sees."""
 
     agent: str = "random"
     """A checkpoint, run folder or shipped agent's name; or random, hold-right, run-and-jump."""
     draws: bool = False
     """Act as it does while it learns, such as by draws from its policy."""
     sight: bool = False
-    """Play by its own pictures, by those of other moments, and by draws of its own action
-    frequencies."""
+    """Play by its own frames, by those of other moments, and blind."""
     levels: str = "bramble-test"
     """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
     timesteps: Count = 10_000
-    """Agent steps in all; the episode under way then counts with what it reached. With --sight:
-    those after which an episode is cut."""
+    """Agent steps in all, whatever the last episode has reached; with --sight: of an episode."""
     episodes: Natural = 0
-    """Episodes on each level, after which it ends before that; 0: as many as there are. With
-    --sight: those of each of the three plays; 0: ten."""
+    """Episodes on each level, at most; 0: no limit. With --sight: of each play; 0: ten."""
     episode_steps: Count = 4_500
     """Agent steps after which an episode is cut, without --sight."""
     seed: Seed = 0

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from lab.studies.report import MARK, OUT, origin
+from lab.studies.report import OUT, document, origin, results_in
 from retro_agents.ground import statistics
-from retro_agents.ground.results import read_result
 from retro_agents.judging.tables import decimal, number, records, with_interval
 
 HERE = Path(__file__).parent
@@ -26,29 +25,24 @@ Row = Mapping[str, Any]
 
 
 @cache
-def published(name: str) -> dict[str, Any]:
-    """source, about, differs, and their numbers."""
+def texts(name: str) -> dict[str, Any]:
+    """What a page says; of a published study: source, about, differs, and their numbers."""
     text = (HERE / "pages" / f"{name}.yaml").read_text(encoding="utf-8")
     found: dict[str, Any] = yaml.safe_load(text)
     return found
 
 
-def measured(name: str) -> dict[str, dict[str, Any]]:
-    """Our results of a page, by the names of their files."""
-    return {path.stem: read_result(path) for path in sorted((HERE / "results" / name).glob("*"))}
-
-
 def page(name: str, title: str, *parts: str) -> str:
     """A page of these parts, between what it is about and where its numbers are from."""
-    mark, facts = MARK.format(f"`lab/studies/results/{name}`"), published(name)
-    end = [facts["differs"], f"Theirs: {facts['source']}."]
-    return "\n\n".join([f"# {title}", mark, facts["about"], *parts, *end]) + "\n"
+    about, differs, source = (texts(name)[part] for part in ("about", "differs", "source"))
+    folder = f"lab/studies/results/{name}"
+    return document(title, folder, about, *parts, differs, f"Theirs: {source}.")
 
 
 def theirs_of(row: Row) -> dict[str, Any] | None:
     """What the course found for such a run: of those that are alike the one of most nearly as many
     steps."""
-    rows = [r for r in published("course")["theirs"] if all(r[n] == row[n] for n in KNOWN_BY)]
+    rows = [r for r in texts("course")["theirs"] if all(r[n] == row[n] for n in KNOWN_BY)]
     return min(rows, key=lambda r: abs(r["timesteps"] - row["timesteps"]), default=None)
 
 
@@ -68,7 +62,7 @@ def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Any, ...], 
 
 def course_page() -> str:
     """The course's numbers beside ours, method by method."""
-    results = measured("course")
+    results = results_in("lab/studies/results/course")
     # A run that two sweeps have in common counts once.
     runs = list({
         tuple(row[name] for name in (*GROUPED_BY, "seed")): row
@@ -126,8 +120,8 @@ def slopes(runs: Sequence[Row]) -> list[str]:
 def entry_page() -> str:
     """What the runs of each file in results/entry earn, beside the entry's own numbers."""
     parts = []
-    for name, result in measured("entry").items():
-        rows = [entry_row(row, published("entry")["theirs"][name]) for row in result["rows"]]
+    for name, result in results_in("lab/studies/results/entry").items():
+        rows = [entry_row(row, texts("entry")["theirs"][name]) for row in result["rows"]]
         parts += [f"## {name.capitalize()}", origin(result), records(rows)]
     return page("entry", "The competition's entry", *parts)
 

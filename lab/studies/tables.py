@@ -12,36 +12,19 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from lab.studies.procgen_pages import course_page, entry_page
-from lab.studies.report import MARK, OUT, as_runs, origin, page
+from lab.studies.procgen_pages import course_page, entry_page, texts
+from lab.studies.report import OUT, as_runs, document, level_table, origin, page, results_in
 from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.ground import statistics
 from retro_agents.ground.files import write_text
-from retro_agents.ground.results import ROOT, read_result
 from retro_agents.ground.statistics import Runs
 from retro_agents.judging.tables import number, records, span, table
 from retro_agents.sweeps.study import level_names, short
 
-NOTES = """\
-A run's score is the mean return of all its episodes, 10,000 at most. Every level counts alike.
-*95 % over seeds* is Student's t interval of the seeds' means over levels; of a difference, Welch's.
-The *interquartile mean* leaves out the lowest and the highest quarter of all runs, each rounded
-down. *Above N* is the part of runs that scored more. The *probability of improvement* is that of a
-run of the first beating one of the second on the same level. Their intervals are bootstraps over
-seeds within each level: of three seeds they hold the truth less often than 95 %, about 88 % on 11
-levels and 76 % on one. *Shuffled* is the mean return by the pictures of other moments, *blind* by
-independent draws of its own action frequencies: a player *sees* where its own pictures surely earn
-more than both. *CPU min* is the mean of one run. What begins from one pretraining does not say how
-pretrainings differ. Empty cells are unknown."""
-FORMER = """\
-**Another policy**: where a kind begins with `ppo2/pretrained` or plays it, it is the one shipped
-until 2026-11-25."""
+NOTES = texts("notes")
 WITH_FORMER = ("contest", "jerk-fresh", "es")
 """Pages of results that it is part of."""
-SECOND = """\
-**Another cartridge**: played in an earlier version of BrambleDash, whose acts were others than
-those of the ROM that is here. To be made anew."""
 
 
 def write() -> None:
@@ -59,44 +42,35 @@ def pages() -> dict[str, str]:
         "course.md": course_page(),
         "entry.md": entry_page(),
     }
-    results = results_in("lab/studies")
+    results = results_in("lab/studies/results")
     return own | {f"{name}.md": study_page(name, result) for name, result in results.items()}
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:
     """Of one study."""
-    source = MARK.format(f"`lab/studies/results/{name}.json`")
     origins: dict[str, list[str]] = {}
     for kind, own in result["kinds"].items():
         if "origin" in own:
             origins.setdefault(origin(own["origin"]), []).append(kind)
-    parts = [f"# Study: {name}", source, origin(result)]
-    parts += [f"From before, {', '.join(kinds)}: {text}" for text, kinds in origins.items()]
-    parts += [*notes(name, [result]), NOTES, page(result)]
-    return "\n\n".join(parts) + "\n"
+    before = [f"From before, {', '.join(kinds)}: {text}" for text, kinds in origins.items()]
+    parts = [origin(result), *before, *notes(name, [result]), NOTES["notes"], page(result)]
+    return document(f"Study: {name}", f"lab/studies/results/{name}.json", *parts)
 
 
 def notes(name: str, results: Sequence[Mapping[str, Any]]) -> list[str]:
     """Notes where results are of another ROM of BrambleDash than the one that is here, or of other
     weights than those that are shipped."""
     played = re.findall(rf'"{GAME}": "(\w+)"', json.dumps(results))
-    other = [SECOND] if set(played) - {rom_hash(GAME)} else []
-    return other + [FORMER] * (name in WITH_FORMER)
+    other = [NOTES["second"]] if set(played) - {rom_hash(GAME)} else []
+    return other + [NOTES["former"]] * (name in WITH_FORMER)
 
 
 def speed_page() -> str:
     """Of all benchmarks, a section each."""
-    cases = "What each case times: [cases](../../lab/benchmarks/cases.md)."
-    parts = ["# Speed", MARK.format("`lab/benchmarks/results`"), cases]
-    for name, result in results_in("lab/benchmarks").items():
+    parts = ["What each case times: [cases](../../lab/benchmarks/cases.md)."]
+    for name, result in results_in("lab/benchmarks/results").items():
         parts += [f"## {name}", origin(result), *row_tables(result["rows"])]
-    return "\n\n".join(parts) + "\n"
-
-
-def results_in(folder: str) -> dict[str, dict[str, Any]]:
-    """The stored results of a folder, by the names of their files."""
-    paths = sorted((ROOT / folder / "results").glob("*.json"))
-    return {path.stem: read_result(path) for path in paths}
+    return document("Speed", "lab/benchmarks/results", *parts)
 
 
 def row_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -136,31 +110,24 @@ def value(content: Any) -> str:
 
 def contest_page() -> str:
     """All contests in retro_agents/contest/results: overall, and level by level."""
-    results = results_in("retro_agents/contest")
-    found: dict[str, Runs] = {
-        name: as_runs({row["level"]: row["by_seed"] for row in result["levels"]})
+    results = results_in("retro_agents/contest/results")
+    kinds: Any = {
+        name: {"runs": {short(row["level"]): row["by_seed"] for row in result["levels"]}}
         for name, result in results.items()
     }
-    runs = dict(sorted(found.items(), key=lambda item: statistics.mean(item[1])))
-    rows = [contest_row(name, results[name], own) for name, own in runs.items()]
-    by_level = [
-        {
-            "mean over seeds": short(level),
-            **{name: number(fmean(own[level].values())) for name, own in runs.items()},
-        }
-        for level in next(iter(runs.values()))
-    ]
-    parts = ["# Contest", MARK.format("`retro_agents/contest/results`")]
-    parts += [*notes("contest", list(results.values())), NOTES, records(rows), records(by_level)]
-    return "\n\n".join(parts) + "\n"
+    kinds = dict(sorted(kinds.items(), key=lambda kind: statistics.mean(as_runs(kind[1]["runs"]))))
+    rows = [contest_row(name, results[name], as_runs(own["runs"])) for name, own in kinds.items()]
+    parts = [*notes("contest", [*results.values()]), NOTES["notes"]]
+    parts += [records(rows), level_table(kinds)]
+    return document("Contest", "retro_agents/contest/results", *parts)
 
 
 def contest_row(name: str, result: Mapping[str, Any], runs: Runs) -> dict[str, str]:
     """Of one contest."""
     agent, overall = result["agent"], result["overall"]
-    zones = {zone(level) for level in level_names("bramble-train")}
+    zones = {short(level).partition(".")[0] for level in level_names("bramble-train")}
     seen, unseen = (
-        statistics.mean({k: v for k, v in runs.items() if (zone(k) in zones) == there})
+        statistics.mean({k: v for k, v in runs.items() if (k.partition(".")[0] in zones) == there})
         for there in (True, False)
     )
     return {
@@ -175,11 +142,6 @@ def contest_row(name: str, result: Mapping[str, Any], runs: Runs) -> dict[str, s
         "of unseen zones": number(unseen),
         **{count: number(overall[count]) for count in ("best", "episodes", "finished")},
     }
-
-
-def zone(level: str) -> str:
-    """GAME:ZONE.ACT -> ZONE."""
-    return short(level).partition(".")[0]
 
 
 def player(agent: Mapping[str, Any]) -> str:
@@ -207,5 +169,5 @@ def references_page() -> str:
             cells |= {f"mean return, {name}": number(mean)}
             cells |= {f"finished, {name}": f"{ended:,} of {episodes:,}"}
         body.append(cells)
-    source = MARK.format("`retro_agents/games/retro/data/references.csv`")
-    return "\n\n".join(["# Reference players", source, records(body)]) + "\n"
+    source = "retro_agents/games/retro/data/references.csv"
+    return document("Reference players", source, records(body))

@@ -1,14 +1,11 @@
-"""Trains an agent with many settings: `retro-agents sweep`, which resumes where it stopped.
+"""Trains an agent with many settings, and continues where it stopped.
 
-retro-agents sweep --agent ppo2 --preset procgen-course --grid num_levels=1,10,100 --seeds 3 \
-    --jobs 2 --out runs/levels
-retro-agents sweep --plan course-beta --out runs/beta
-retro-agents sweep --plan course-levels --out runs/levels --engine slurm > job.sh
-retro-agents sweep --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
+python -m retro_agents.sweeps --agent ppo2 --grid gamma=0.9,0.99 --seeds 3 --out runs/gamma
+python -m retro_agents.sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 --out runs/pbt
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -17,11 +14,9 @@ from rich.console import Console
 
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import make_folder, write_text
-from retro_agents.ground.results import store
+from retro_agents.ground.files import make_folder
 from retro_agents.run.agents import with_this_project
 from retro_agents.run.command_line import parse_command
-from retro_agents.run.config import to_dict
 from retro_agents.sweeps import grid, jobs
 from retro_agents.sweeps.config import SweepConfig, read_plan
 from retro_agents.sweeps.launcher import left, play, work
@@ -43,7 +38,7 @@ def asked(argv: Sequence[str]) -> SweepConfig:
 
 
 @contextmanager
-def player(config: SweepConfig) -> Iterator[dict[str, Callable[..., None]]]:
+def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
     """What `retro_agents.sweeps.launcher.work` plays cells with: here, or where a Ray cluster has a
     core."""
     if config.engine != "ray":
@@ -65,21 +60,18 @@ def player(config: SweepConfig) -> Iterator[dict[str, Callable[..., None]]]:
                 reason = str(error).partition("\n")[0]
                 raise UserError(f"Ray lost it ({reason}); give the same command again") from None
 
-        def stop() -> None:
-            for one in begun:
-                ray.cancel(one)
-
-        yield {"play": there, "stop": stop}
+        yield {"play": there, "stop": lambda: [ray.cancel(one) for one in begun]}
 
 
 def run_grid(config: SweepConfig) -> None:
-    """Run what is not complete, then write the table and the plot. UserError: some failed."""
+    """Run what is not complete, then write the table and the plot. Raises UserError if a run
+    failed."""
     study, named = grid.study_of(config)
     make_folder(config.out)
     todo = left(study, list(study.kinds), config.out)
     say = Console(soft_wrap=True).print
     if config.cell:
-        every = [cell for kind in study.kinds for cell in grid.cells(study, kind)]
+        every = [cell for kind in study.kinds for cell in study.cells(kind)]
         if config.cell > len(every):
             raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
         todo = [cell for cell in todo if cell == every[config.cell - 1]]
@@ -92,19 +84,11 @@ def run_grid(config: SweepConfig) -> None:
             work(study, todo, config.out.resolve(), jobs=at_once, say=say, **players)
     finally:
         if not config.cell:
-            report(config, grid.collect(study, named, config.out))
-
-
-def report(config: SweepConfig, rows: Sequence[grid.Scores]) -> None:
-    """result.json, table.md and plot.png in the sweep's folder; the table is printed too."""
-    result = {"sweep": to_dict(config), "points": [row._asdict() for row in rows]}
-    store(config.out / "result.json", result)
-    text = grid.markdown(rows)
-    write_text(config.out / "table.md", text + "\n")
-    print(text)
-    if rows:
-        title = f"{config.agent} {config.preset}".strip()
-        grid.draw(rows, config.out / "plot.png", title=title)
+            rows = grid.collect(study, named, config.out)
+            grid.publish(config, grid.markdown(rows), points=[row._asdict() for row in rows])
+            if rows:
+                title = f"{config.agent} {config.preset}".strip()
+                grid.draw(rows, config.out / "plot.png", title=title)
 
 
 @command
@@ -120,17 +104,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         run_grid(config)
     else:
         study, _ = grid.study_of(config)
-        count = len(study.kinds) * config.seeds
         make_folder(config.out)  # clusters make none for their logs
-        script = jobs.script(
-            config.engine,
-            words,
-            count=count,
-            at_once=config.jobs,
-            out=config.out,
-            resources=config.resources,
-        )
-        print(script)
+        print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Count, Natural
-from retro_agents.ground.results import ROOT
-from retro_agents.run.config import preset_names, read_file
+from retro_agents.run.config import read_file
 from retro_agents.run.fields import field, fixed
+from retro_agents.sweeps.study import named_file
 
-PLANS = ROOT / "lab" / "plans"
+PLANS = Path("lab/plans")
+"""Of a checkout of the project, from whose folder a plan may be named."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,7 @@ class SweepConfig:
     """Train an agent with many settings: over a grid, or as a population (PBT)."""
 
     plan: str = ""
-    """A sweep that comes with the project, or a FILE.yaml with fields like these; flags win."""
+    """A FILE.yaml with fields like these, or the name of one in ./lab/plans; flags win."""
 
     agent: str = fixed("ppo2")
     """Its package."""
@@ -66,7 +66,7 @@ class SweepConfig:
         return self.jobs or 2
 
     def check(self) -> None:
-        """UserError: flags that do not go together, or that ask for nothing."""
+        """Raises UserError if flags do not go together, or ask for nothing."""
         if bool(self.grid) == bool(self.pbt):
             raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
         if self.pbt and self.engine != "ray":
@@ -81,10 +81,7 @@ class SweepConfig:
 
 
 def read_plan(name: str) -> dict[str, Any]:
-    """The fields that a plan gives, by its name or file. UserError: there is none, or a bad one."""
-    known = preset_names(PLANS)
-    if not name.endswith(".yaml") and name not in known:
-        advice = f"{nearest_text(name, known)} (or a FILE.yaml)" if known else "give a FILE.yaml"
-        raise UserError(f"no plan {name!r}; {advice}")
-    path = Path(name) if name.endswith(".yaml") else PLANS / f"{name}.yaml"
+    """The fields that a plan gives, by its name or file. Raises UserError if there is none, or it
+    is a bad one."""
+    path = named_file(name, PLANS, what="plan")
     return read_file(path, what=f"plan {path}")

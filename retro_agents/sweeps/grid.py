@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from retro_agents.games.families import check_levels, levels_with
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import write_text
 from retro_agents.ground.names import nearest_text
-from retro_agents.judging.tables import NOTHING, number, table
+from retro_agents.ground.results import store
+from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import flat, to_dict
@@ -21,7 +23,7 @@ from retro_agents.run.plot import picture
 from retro_agents.run.settings import RunSettings
 from retro_agents.sweeps.config import SweepConfig
 from retro_agents.sweeps.launcher import LAST, last_rows, record_of
-from retro_agents.sweeps.study import Kind, Study, cells
+from retro_agents.sweeps.study import Kind, Study
 
 RETURNS = {"return": "return", "train_return": "train levels", "test_return": "test levels"}
 """What a run's record has of its end, where it is known -> what it is called."""
@@ -109,37 +111,31 @@ def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
     return load_config(package.Config, said, presets=package.PRESETS, command="")
 
 
-def possible(config: SweepConfig, words: Sequence[str]) -> Any:
-    """`agent_config`. UserError: also what only a run would find, of its levels or its net."""
-    found = agent_config(config, words)
-    check_levels(found.run.levels, found.env)
-    find(config.agent).build(to_dict(found))
-    return found
-
-
 def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     """The grid's study, and the point of each of its kinds.
 
-    UserError: the agent refuses a point; so nothing runs before all are known to be possible."""
+    Raises UserError if a point is no config of the agent, or no run of it is possible with its
+    levels or its net; so nothing runs before all points are known to be possible."""
+    package = find(config.agent)
     # Without --flags, which may hold with each point only.
     values = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     first = ["--preset", config.preset] if config.preset else []
-    kinds, named = dict[str, Kind](), dict[str, Point]()
-    known = list[Any]()
+    kinds, named, known = dict[str, Kind](), dict[str, Point](), dict[str, Any]()
     for point in points(read_grid(config.grid)):
         words = words_of(point, values)
-        found = possible(config, words)
+        found = agent_config(config, words)
+        check_levels(found.run.levels, found.env)
+        package.build(to_dict(found))
         name = ",".join(f"{field}={value}" for field, value in point.items())
-        if found in known:
-            raise UserError(f"--grid: {name} is {list(named)[known.index(found)]} once more")
-        known.append(found)
-        run = found.run
-        named[name] = point
+        for other, same in known.items():
+            if found == same:
+                raise UserError(f"--grid: {name} is {other} once more")
+        known[name], named[name] = found, point
         kinds[name] = Kind(
             run=f"{config.agent}.train",
             flags=(*first, *further(config), *words),
-            levels=run.levels,
-            steps=run.timesteps,
+            levels=found.run.levels,
+            steps=found.run.timesteps,
             together=True,
             last=tuple(SCORES),
         )
@@ -151,16 +147,16 @@ def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]
     """The points that have a complete run."""
     result = []
     for name, point in named.items():
-        records = {c: r for c in cells(study, name) if (r := record_of(study, c, out))}
-        ends = [record.get("last", {}) for record in records.values()]
-        alone = row_spreads(out / next(iter(records)).name) if len(records) == 1 else {}
+        complete = {c: r for c in study.cells(name) if (r := record_of(study, c, out))}
+        ends = [record.get("last", {}) for record in complete.values()]
+        alone = row_spreads(out / next(iter(complete)).name) if len(complete) == 1 else {}
         found = {
             score: (fmean(values), alone.get(score, two_sigma(values)))
             for score in SCORES
             if (values := [end[score] for end in ends if score in end])
         }
-        if records:
-            result.append(Scores(point, len(records), found))
+        if complete:
+            result.append(Scores(point, len(complete), found))
     return result
 
 
@@ -182,67 +178,54 @@ def markdown(rows: Sequence[Scores]) -> str:
     """One table, a row per point."""
     if not rows:
         return NOTHING
-    names = [name for name in SCORES if any(name in row.found for row in rows)]
-    head = [*rows[0].point, "seeds", *(f"{SCORES[name]} ± 2 σ" for name in names)]
 
     def cell(row: Scores, name: str) -> str:
         mean, spread = row.found.get(name, (math.nan, math.nan))
         return number(mean) if math.isnan(spread) else f"{number(mean)} ± {number(spread)}"
 
     lines = [
-        [*row.point.values(), str(row.seeds), *(cell(row, name) for name in names)] for row in rows
+        {**row.point, "seeds": str(row.seeds)}
+        | {f"{called} ± 2 σ": cell(row, name) for name, called in SCORES.items()}
+        for row in rows
     ]
-    note = f"Means over the last {LAST:.0%} of each run's steps; σ: {deviation(rows)}."
-    return f"{table(head, lines)}\n\n{note}"
-
-
-def deviation(rows: Sequence[Scores]) -> str:
-    """What σ is of in these rows."""
-    own = "over the rows of a run's metrics there"
-    if all(row.seeds == 1 for row in rows):
-        return f"the deviation {own}, for there is one seed"
-    mixed = f"; of one seed, {own}" if any(row.seeds == 1 for row in rows) else ""
-    return f"their deviation over seeds{mixed}"
+    own, single = "over the rows of a run's metrics there", [row.seeds == 1 for row in rows]
+    note = f"their deviation over seeds{f'; of one seed, {own}' if any(single) else ''}"
+    note = f"the deviation {own}, for there is one seed" if all(single) else note
+    return f"{records(lines)}\n\nMeans over the last {LAST:.0%} of each run's steps; σ: {note}."
 
 
 def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
     """The score over the first field, with two standard deviations, a line for each combination of
     the others and for each kind of score."""
     field, *others = rows[0].point
-    lines: dict[str, dict[str, tuple[float, float]]] = {}
+    values = list(dict.fromkeys(row.point[field] for row in rows))
+    numbers = [as_number(value) for value in values]
+    numeric = all(map(math.isfinite, numbers))
+    places = dict(zip(values, numbers if numeric else range(len(values)), strict=True))
+    lines: dict[str, list[tuple[float, float, float]]] = {}
     names = [name for name in RETURNS if any(name in row.found for row in rows)]
     names = [name for name in names if name != "return"] or names
     for row, name in itertools.product(rows, names):
         if name in row.found:
             label = " ".join(f"{other}={row.point[other]}" for other in others)
             label = f"{label} {SCORES[name]}".strip() if len(names) > 1 else label
-            lines.setdefault(label, {})[row.point[field]] = row.found[name]
-    draw_lines(lines, out, x=field, y="mean return ± 2 σ", title=title)
-
-
-def draw_lines(
-    lines: Mapping[str, Mapping[str, tuple[float, float]]],
-    out: Path,
-    *,
-    x: str,
-    y: str,
-    title: str = "",
-) -> None:
-    """Lines by their labels: the value of a field, as text -> a score, and how far it spreads."""
-    values = list(dict.fromkeys(value for line in lines.values() for value in line))
-    numbers = [as_number(value) for value in values]
-    numeric = all(map(math.isfinite, numbers))
-    places = dict(zip(values, numbers if numeric else range(len(values)), strict=True))
-    with picture(out, x=x, y=y) as axes:
+            lines.setdefault(label, []).append((places[row.point[field]], *row.found[name]))
+    with picture(out, x=field, y="mean return ± 2 σ") as axes:
         axes.set_title(title)
         for label, line in lines.items():
-            at, scores, spreads = zip(*sorted((places[v], *line[v]) for v in line), strict=True)
-            style = "--" if label.startswith("theirs") else "-"
-            axes.errorbar(at, scores, spreads, label=label or None, fmt=f"o{style}", capsize=3)
+            x, y, spread = zip(*sorted(line), strict=True)
+            axes.errorbar(x, y, yerr=spread, label=label or None, marker="o", capsize=3)
         if not numeric:
-            axes.set_xticks(range(len(values)), [value.replace(" ", "\n") for value in values])
+            axes.set_xticks(range(len(values)), values)
         elif min(numbers) > 0.0 and max(numbers) / min(numbers) >= WIDE:
             axes.set_xscale("log")
+
+
+def publish(config: SweepConfig, text: str, **result: Any) -> None:
+    """Write result.json and table.md to the sweep's folder, and print the table."""
+    store(config.out / "result.json", {"sweep": to_dict(config), **result})
+    write_text(config.out / "table.md", text + "\n")
+    print(text)
 
 
 def as_number(text: str) -> float:

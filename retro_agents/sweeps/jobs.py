@@ -3,28 +3,26 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+
+from retro_agents.sweeps.config import SweepConfig
 
 
-def script(
-    engine: str, arguments: Sequence[str], *, count: int, at_once: int, out: Path, resources: str
-) -> str:
+def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
     """A script of one array of `count` jobs, each of which runs one cell of this sweep.
 
-    engine: slurm or lsf. at_once: jobs, at most; 0: as many as there is room for. arguments: of
-    this command, by which each job finds its cell. out: where jobs log, a folder that is there.
-    Jobs run this Python, which their nodes see too. The same command without --engine writes the
-    table once all are done, and runs what is missing.
+    arguments: of this command, by which each job finds its cell. Jobs run this Python, which their
+    nodes see too, and log to --out, a folder that is there. The same command without --engine
+    writes the table once all are done, and runs what is missing.
     """
-    some = f"%{at_once}" if at_once else ""
-    log = shlex.quote(f"{out}/job-{'%a' if engine == 'slurm' else '%I'}.log")
-    if engine == "slurm":
+    some = f"%{config.jobs}" if config.jobs else ""
+    log = shlex.quote(f"{config.out}/job-{'%a' if config.engine == 'slurm' else '%I'}.log")
+    if config.engine == "slurm":
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
         head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={log}"]
     else:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
         head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]
-    head += [resources] if resources else []  # several options may share a line
+    head += [config.resources] if config.resources else []  # several options may share a line
     # local: a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
     command = f'{shlex.join([sys.executable, "-m", "retro_agents.sweeps", *mine])} "{index}"'

@@ -1,48 +1,45 @@
-"""Runs the cells of a study: each in a folder and a process of its own, going on where it stopped.
+"""Runs the cells of a study: each in a folder and a process of its own, continued where it stopped.
 
 Beside the folder of a cell, NAME.json says what it is made with from its beginning on, and in the
 end what came of it: that is all that counts from then on, and its checkpoints are deleted unless
 other kinds need them, or the study keeps all.
 """
 
-import os
 import shutil
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.processes import ended
 from retro_agents.ground.results import read_result, store
 from retro_agents.judging.score import Episode, episode_columns, read_episodes
 from retro_agents.judging.sight import PLAYS
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from retro_agents.sweeps import losses
-from retro_agents.sweeps.study import REFERENCE, Cell, Study, cells, made_with, needed, needs, short
+from retro_agents.sweeps.study import REFERENCE, Cell, Study, short
 
-POLL = 0.05
-"""Seconds between looks at a run that goes on."""
 LAST = 0.1
 """Share of a run, at its end, over which its last numbers are means."""
 Record = dict[str, Any]
 
 
 def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
-    """What came of a cell; None: it is not complete. UserError: it was made otherwise."""
+    """What came of a cell; None if it is not complete. Raises UserError if it was made with other
+    settings."""
     path = out / f"{cell.name}.json"
     if not path.is_file():
         return None
     way_out = "move it away, with its run's folder, and run it anew"
     record = read_result(path, expected=way_out)
-    now, before = made_with(study, cell), record.get("made")
+    now, before = study.made_with(cell), record.get("made")
     if not isinstance(before, dict):
         raise UserError(f"{path} does not say what its run was made with; {way_out}")
     for name, value in before.items():
@@ -55,73 +52,36 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
 
 
 def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
-    """Bring a cell to its end, from wherever it is. UserError: its process failed."""
-    kind, folder = study.kinds[cell.kind], out / cell.name
-    made = made_with(study, cell)
-    if any((folder / "checkpoints").glob("step-*")):
+    """Bring a cell to its end, from wherever it is. Raises UserError if its process failed."""
+    kind, folder, made = study.kinds[cell.kind], out / cell.name, study.made_with(cell)
+    path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
+
+    def place(name: str) -> str:
+        return study.inputs.get(name) or str(out / study.needed(cell, name).name)
+
+    if resumes := any((folder / "checkpoints").glob("step-*")):
         words = ["--resume"]
     else:
         if folder.is_dir():
             with alone_in(folder):  # else a run elsewhere, which has saved nothing yet
-                shutil.rmtree(folder)  # stopped before there was anything to go on from
+                shutil.rmtree(folder)  # stopped before there was anything to continue from
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
-        words += ["--timesteps", str(made["steps"]), *flags(study, cell, out)]
-    path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
+        words += ["--timesteps", str(made["steps"])]
+        words += [REFERENCE.sub(lambda m: place(m[1]), word) for word in kind.words]
     store(path, {"made": made})
     run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
     with log.open("a") as file:
         exit_code, cpu_seconds = ended(run, file, OMP_NUM_THREADS=str(threads))
     if exit_code:
         raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
-    cost = {} if "--resume" in words else {"cpu_hours": cpu_seconds / 3600.0}
+    cost = {} if resumes else {"cpu_hours": cpu_seconds / 3600.0}
     store(path, {"made": made, **cost, **measured(study, cell, out)})
-    needed_by = [other for other in study.kinds if cell.kind in needs(study, other)]
-    if not study.keep and not needed_by:
+    if not study.keep and not any(cell.kind in study.needs(kind) for kind in study.kinds):
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
 
 
-def ended(
-    command: Sequence[str],
-    out: IO[Any],
-    *,
-    errors: IO[Any] | None = None,
-    cwd: Path | str | None = None,
-    **environment: str,
-) -> tuple[int, float]:
-    """Wait for a command -> its exit code, and the CPU seconds that it and its own processes took.
-
-    out: takes what it prints; errors: what it prints on stderr, by default `out` too. An interrupt
-    here ends the command as well, which saves first.
-    """
-    process = subprocess.Popen(
-        command, stdout=out, stderr=errors or out, cwd=cwd, env={**os.environ, **environment}
-    )
-    done = 0
-    try:
-        while not done:  # Ray's cancelling ends no call that waits
-            time.sleep(POLL)
-            done, status, used = os.wait4(process.pid, os.WNOHANG)
-    except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
-        raise
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, used.ru_utime + used.ru_stime
-
-
-def flags(study: Study, cell: Cell, out: Path) -> list[str]:
-    """A cell's own flags, with folders for what they refer to."""
-
-    def place(name: str) -> str:
-        if name in study.inputs:
-            return study.inputs[name]
-        return str(out / needed(study, cell, name).name)
-
-    return [REFERENCE.sub(lambda m: place(m[1]), word) for word in study.kinds[cell.kind].words]
-
-
 def measured(study: Study, cell: Cell, out: Path) -> Record:
-    """What came of a run, from its files. UserError: it ended no episode."""
+    """What came of a run, from its files. Raises UserError if it ended no episode."""
     kind, folder = study.kinds[cell.kind], out / cell.name
     episodes = read_episodes(folder)
     if not episodes:
@@ -136,25 +96,21 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     others = [name for name in PLAYS[1:] if (folder / name / "episodes.csv").is_file()]
     if others:
         record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
-    played = episode_columns(folder)
-    if (folder / "metrics.csv").is_file():  # else its player learns nothing
-        record["grown"] = losses.grown(played, made_with(study, cell)["steps"])
+    played, learned = episode_columns(folder), folder / "metrics.csv"
+    if learned.is_file():  # else its player learns nothing
+        record["grown"] = losses.grown(played, study.made_with(cell)["steps"])
     if "kind" in played:
         record["lost"] = losses.lost(played)
     if kind.last:
-        record["last"] = last_tenth(read_columns(folder / "metrics.csv"), kind.last)
-        record["last"] |= {"return": last_tenth(read_columns(folder / "episodes.csv"), ["r"])["r"]}
+        ends = last_rows(read_columns(learned), kind.last)
+        ends["return"] = last_rows(read_columns(folder / "episodes.csv"), ["r"])["r"]
+        record["last"] = {name: float(values.mean()) for name, values in ends.items()}
     if kind.curve:
-        table = read_columns(folder / "metrics.csv")
+        table = read_columns(learned)
         if known := [name for name in kind.curve if name in table]:
             there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
             record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
     return record
-
-
-def last_tenth(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, float]:
-    """Column -> its mean over the last tenth of a run's steps, where it has a number there."""
-    return {name: float(values.mean()) for name, values in last_rows(table, names).items()}
 
 
 def last_rows(
@@ -178,13 +134,13 @@ def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
 def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
     """The cells of these kinds that are not complete, and what they need: those that play all
     levels first, then seed by seed."""
-    asked = [cell for kind in kinds for cell in cells(study, kind)]
+    asked = [cell for kind in kinds for cell in study.cells(kind)]
     found = dict[str, Cell]()
     while asked:
         cell = asked.pop(0)
         if cell.name not in found and record_of(study, cell, out) is None:
             found[cell.name] = cell
-            asked += [needed(study, cell, name) for name in needs(study, cell.kind)]
+            asked += [study.needed(cell, name) for name in study.needs(cell.kind)]
     order = list(study.kinds)
     return sorted(
         found.values(), key=lambda c: (not c.together, c.seed, c.level, order.index(c.kind))
@@ -199,22 +155,19 @@ def work(
     jobs: int,
     say: Callable[[str], None],
     play: Callable[..., None] = play,
-    stop: Callable[[], None] = lambda: None,
+    stop: Callable[[], object] = lambda: None,
 ) -> None:
     """Play all cells, `jobs` at a time, each the first in order whose needs are there.
 
     play: instead of the one here; stop: ends what it plays, where Ctrl-C does not reach that by
-    itself. A cell that fails does not keep the others from being played.
-    UserError: some failed, in the end.
+    itself. A cell that fails does not keep the others from being played. Raises UserError if some
+    failed, in the end.
     """
     waiting, failed = list(todo), list[str]()
     missing = {cell.name for cell in todo}
+    before = {c.name: {study.needed(c, name).name for name in study.needs(c.kind)} for c in todo}
     threads = max(1, free_cores() // jobs)
     running: dict[Future[None], Cell] = {}
-    before = {
-        cell.name: {needed(study, cell, name).name for name in needs(study, cell.kind)}
-        for cell in todo
-    }
     with ThreadPoolExecutor(jobs) as pool:
         try:
             while True:
@@ -224,8 +177,7 @@ def work(
                     running[pool.submit(play, study, cell, out, threads=threads)] = cell
                 if not running:
                     break
-                done = wait(running, return_when=FIRST_COMPLETED).done
-                for future in done:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
                     cell = running.pop(future)
                     try:
                         future.result()
@@ -237,8 +189,8 @@ def work(
         except KeyboardInterrupt:
             stop()
             raise
-    if not failed and waiting:
-        raise UserError(f"{waiting[0].name} needs a run that needs it: nothing can begin")
     if failed:
         unbegun = f"; {len(waiting)} that need others were not begun" if waiting else ""
         raise UserError(f"{len(failed)} of {len(todo)} failed: {', '.join(failed)}{unbegun}")
+    if waiting:
+        raise UserError(f"{waiting[0].name} needs a run that needs it: nothing can begin")

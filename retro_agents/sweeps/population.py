@@ -18,16 +18,16 @@ from typing import Any
 from retro_agents.games.families import make_for
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder, write_json, write_text
-from retro_agents.ground.results import read_result, store
-from retro_agents.judging.tables import NOTHING, number, table
+from retro_agents.ground.files import make_folder, write_json
+from retro_agents.ground.results import read_result
+from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find, with_this_project
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.folder import alone_in
 from retro_agents.run.plot import plot_curves
 from retro_agents.sweeps.config import SweepConfig
-from retro_agents.sweeps.grid import WIDE, agent_config, as_number, words_of
+from retro_agents.sweeps.grid import WIDE, agent_config, as_number, publish, words_of
 
 QUANTILE, RESAMPLE = 0.25, 0.2
 NAME = "population"
@@ -42,9 +42,9 @@ TRIED = 1_000
 
 
 def read_ranges(config: SweepConfig) -> Ranges:
-    """Field -> (low, high). UserError: a word is no FIELD=LOW:HIGH, or the agent's config does not
-    allow what it may draw or is not to change in a run, or the agent does not report its
-    checkpoints."""
+    """Field -> (low, high). Raises UserError if a word is no FIELD=LOW:HIGH, if the agent's config
+    does not allow what may be drawn, if a run may not change the field, or if the agent does not
+    report its checkpoints."""
     base, ranges = agent_config(config), Ranges()
     known, movable = flat(to_dict(base)), fields(base, "learning", but="contest")
     if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
@@ -67,26 +67,20 @@ def read_ranges(config: SweepConfig) -> Ranges:
             raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
         if field in known and field not in movable:
             raise UserError(
-                f"--pbt {field}: runs that go on from each other's checkpoints have the same; give "
+                f"--pbt {field}: runs that continue each other's checkpoints have the same; give "
                 "one value in --flags, or a --grid"
             )
         for value in (low, high):
             point = {field: str(used(value, known.get(field)))}
             agent_config(config, words_of(point, known))
-        if isinstance(known[field], int):
-            apart = max(1, round(high - low) // TRIED)
-            check_whole(base, field, range(round(low), round(high) + 1, apart))
+        whole = range(round(low), round(high) + 1, max(1, round(high - low) // TRIED))
+        for value in whole if isinstance(known[field], int) else ():
+            try:
+                replaced(base, **{field: value})
+            except UserError as error:
+                raise UserError(f"--pbt {field}: {value} may be drawn, but {error}") from None
         ranges[field] = low, high
     return ranges
-
-
-def check_whole(base: Any, field: str, values: range) -> None:
-    """Raises UserError if the agent's config does not allow one of these values of a field."""
-    for value in values:
-        try:
-            replaced(base, **{field: value})
-        except UserError as error:
-            raise UserError(f"--pbt {field}: {value} may be drawn, but {error}") from None
 
 
 def same_population(config: SweepConfig) -> None:
@@ -177,15 +171,11 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
         resample_probability=RESAMPLE,
         custom_explore_fn=partial(clamped, ranges=ranges),
     )
+    chosen: dict[str, Any] = {"metric": "score", "mode": "max", "num_samples": config.population}
     return tune.Tuner(
         whole,
         param_space=draws,
-        tune_config=tune.TuneConfig(
-            metric="score",
-            mode="max",
-            num_samples=config.population,
-            scheduler=scheduler,
-        ),
+        tune_config=tune.TuneConfig(**chosen, scheduler=scheduler),
         run_config=tune.RunConfig(
             name=NAME,
             storage_path=str(place),
@@ -226,26 +216,22 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
 def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:
     """The population's runs, the best first, with the values they ended with."""
-    fields = flat(to_dict(agent_config(config)))
+    known = flat(to_dict(agent_config(config)))
     runs = [
         {
             "run": one["trial_id"],
             "score": one["score"] if one["score"] > WORST else math.nan,
             "env_steps": one["env_steps"],
-            "values": {name: used(one["config"][name], fields[name]) for name in ranges},
+            "values": {name: used(one["config"][name], known[name]) for name in ranges},
         }
         for one in sorted(found, key=lambda metrics: -metrics["score"])
     ]
-    store(config.out / "result.json", {"sweep": to_dict(config), "runs": runs})
     rows = [
-        [one["run"], number(one["score"]), number(one["env_steps"]),
-         *(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in one["values"].values())]
+        {"run": one["run"], "mean return": number(one["score"]), "steps": number(one["env_steps"])}
+        | {n: f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for n, v in one["values"].items()}
         for one in runs
-    ]  # fmt: skip
-    text = table(["run", "mean return", "steps", *ranges], rows) if rows else NOTHING
-    write_text(config.out / "table.md", text + "\n")
-    print(text)
+    ]
+    publish(config, records(rows) or NOTHING, runs=runs)
     ended = [one["run"] for one in runs if not math.isnan(one["score"])]
-    folders = {name: [config.out / "runs" / name] for name in ended}
-    if folders:
+    if folders := {name: [config.out / "runs" / name] for name in ended}:
         plot_curves(folders, config.out / "plot.png", title="Return: population")

@@ -1,21 +1,24 @@
 """A study as data: kinds of runs, and the cells (kind × level × seed) that they consist of.
 
-NAME.yaml beside this file holds one, or a file of one's own. In flags `<KIND>` is the folder of
-that kind's run of the same level and seed, or of its only one; `<INPUT>` is an input of the study.
+In flags `<KIND>` is the folder of that kind's run of the same level and seed, or of its only one;
+`<INPUT>` is an input of the study.
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from retro_agents.games.families import level_names as names_of
 from retro_agents.games.retro.integrations import games, rom_hash
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
+from retro_agents.run.config import preset_names
 
 REFERENCE = re.compile(r"<([^<>]+)>")
 
@@ -25,7 +28,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     run: str = ""
     """A module with --run-dir, --levels, --seed and --timesteps that leaves an episodes.csv; what
-    left a checkpoint goes on with --resume."""
+    left a checkpoint is continued with --resume."""
     flags: str | tuple[str, ...] = ""
     """Its further flags."""
     levels: str = ""
@@ -46,6 +49,26 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Its flags, word by word."""
         return (self.flags if isinstance(self.flags, str) else " ".join(self.flags)).split()
 
+    @property
+    def references(self) -> list[str]:
+        """The kinds and inputs that its flags name."""
+        return REFERENCE.findall(" ".join(self.words))
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One run: of a kind, on a level or on all of them, with a seed."""
+
+    kind: str
+    level: str
+    """GAME:STATE, or several with commas."""
+    seed: int
+    together: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of its folder, and of its line."""
+        return f"{self.kind}/{'all' if self.together else short(self.level)}-{self.seed}"
+
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is compared with what."""
@@ -65,53 +88,86 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compare: tuple[tuple[str, str], ...] = ()
     """Pairs of kinds, of which the first is hoped to be better."""
 
+    def chosen(self, only: Sequence[str]) -> list[str]:
+        """The kinds of these names or groups; "" is all. Raises UserError if one has none."""
+        found = {
+            name: [kind for kind in self.kinds if name in ("", kind) or kind.startswith(f"{name}/")]
+            for name in only
+        }
+        for name, kinds in found.items():
+            if not kinds:
+                raise UserError(f"no kind {name!r}; {nearest_text(name, self.kinds)}")
+        return [kind for kind in self.kinds if any(kind in kinds for kinds in found.values())]
 
-class Cell(msgspec.Struct, frozen=True):
-    """One run: of a kind, on a level or on all of them, with a seed."""
+    def needs(self, kind: str) -> list[str]:
+        """The kinds that have to be run before."""
+        return [name for name in dict.fromkeys(self.kinds[kind].references) if name in self.kinds]
 
-    kind: str
-    level: str
-    """GAME:STATE, or several with commas."""
-    seed: int
-    together: bool = False
+    def cells(self, name: str) -> list[Cell]:
+        """The runs of a kind, seed by seed."""
+        kind = self.kinds[name]
+        seeds = range(kind.seeds or self.seeds)
+        levels = kind.levels or self.levels
+        if kind.together:
+            return [Cell(name, levels, seed, together=True) for seed in seeds]
+        each = level_names(levels)
+        if len({short(level) for level in each}) < len(each):
+            raise UserError(f"{name}: two games have acts of one name; give each game its own kind")
+        return [Cell(name, level, seed) for seed in seeds for level in each]
 
-    @property
-    def name(self) -> str:
-        """Of its folder, and of its line."""
-        return f"{self.kind}/{'all' if self.together else short(self.level)}-{self.seed}"
+    def needed(self, cell: Cell, name: str) -> Cell:
+        """The run of another kind that a cell builds on: of its level and seed, or the only one."""
+        found = self.cells(name)
+        fitting = [c for c in found if c.seed == cell.seed or len({c.seed for c in found}) == 1]
+        fitting = [c for c in fitting if c.together or c.level == cell.level]
+        if len(fitting) != 1:
+            count = f"one run of {name} for {cell.name}, not {len(fitting)}"
+            raise UserError(f"{cell.kind} needs {count}")
+        return fitting[0]
+
+    def made_with(self, cell: Cell) -> dict[str, Any]:
+        """What a run depends on, wherever it lies: its arguments, and the games' ROMs."""
+        kind = self.kinds[cell.kind]
+        levels = level_names(cell.level)
+        named = {name.rpartition(":")[0] for name in levels}  # "" where a family has no games
+        return {
+            "run": kind.run,
+            "flags": REFERENCE.sub(lambda m: self.inputs.get(m[1], m[0]), " ".join(kind.words)),
+            "steps": kind.steps or self.steps,
+            "levels": ",".join(levels),
+            "seed": cell.seed,
+            "roms": {game: rom_hash(game) for game in sorted(named & set(games()))},
+        }
+
+    def made(self, kind: str) -> dict[str, Any]:
+        """What all runs of a kind depend on."""
+        own = self.made_with(self.cells(kind)[0])
+        return {part: value for part, value in own.items() if part not in ("levels", "seed")}
 
 
-def find(study: Study, wanted: Sequence[str]) -> None:
-    """UserError: a name is neither a kind nor an input."""
-    for name in wanted:
-        if name not in study.kinds and name not in study.inputs:
-            raise UserError(
-                f"no kind or input {name!r}; {nearest_text(name, [*study.kinds, *study.inputs])}"
-            )
+def read_study(name: str, folder: Path) -> Study:
+    """A study by its name in a folder, or from a file. Raises UserError if there is none, or it has
+    a mistake."""
+    path = named_file(name, folder, what="study")
+    try:
+        study = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Study)
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
+    known = [*study.kinds, *study.inputs]
+    wanted = [one for kind in study.kinds.values() for one in kind.references]
+    for one in (*wanted, *(one for pair in study.compare for one in pair)):
+        if one not in known:
+            raise UserError(f"no kind or input {one!r}; {nearest_text(one, known)}")
+    return study
 
 
-def references(kind: Kind) -> list[str]:
-    """The kinds and inputs that its flags name."""
-    return REFERENCE.findall(" ".join(kind.words))
-
-
-def chosen(study: Study, only: Sequence[str]) -> list[str]:
-    """The kinds of those names or groups. UserError: there is none."""
-    for name in only:
-        if not any(matches(kind, name) for kind in study.kinds):
-            raise UserError(f"no kind {name!r}; {nearest_text(name, list(study.kinds))}")
-    return [kind for kind in study.kinds if any(matches(kind, name) for name in only)]
-
-
-def matches(kind: str, name: str) -> bool:
-    """Whether a kind has that name, or is of that group; "" is all."""
-    return name in ("", kind) or kind.startswith(f"{name}/")
-
-
-def needs(study: Study, kind: str) -> list[str]:
-    """The kinds that have to be run before."""
-    named = references(study.kinds[kind])
-    return [name for name in dict.fromkeys(named) if name in study.kinds]
+def named_file(name: str, folder: Path, *, what: str) -> Path:
+    """NAME.yaml in a folder, or FILE.yaml itself. Raises UserError if nothing has that name."""
+    known = preset_names(folder)
+    if name.endswith(".yaml") or name in known:
+        return Path(name) if name.endswith(".yaml") else folder / f"{name}.yaml"
+    advice = f"{nearest_text(name, known)} (or a FILE.yaml)" if known else "give a FILE.yaml"
+    raise UserError(f"no {what} {name!r}; {advice}")
 
 
 @cache
@@ -123,49 +179,3 @@ def level_names(levels: str) -> tuple[str, ...]:
 def short(level: str) -> str:
     """GAME:STATE -> STATE."""
     return level.rpartition(":")[2]
-
-
-def cells(study: Study, name: str) -> list[Cell]:
-    """Of a kind, seed by seed."""
-    kind = study.kinds[name]
-    seeds = range(kind.seeds or study.seeds)
-    levels = kind.levels or study.levels
-    if kind.together:
-        return [Cell(name, levels, seed, together=True) for seed in seeds]
-    each = level_names(levels)
-    if len({short(level) for level in each}) < len(each):
-        raise UserError(f"{name}: two games have acts of one name; give each game its own kind")
-    return [Cell(name, level, seed) for seed in seeds for level in each]
-
-
-def needed(study: Study, cell: Cell, name: str) -> Cell:
-    """The run of another kind that a cell builds on: of its level and seed, or the only one there
-    is."""
-    found = cells(study, name)
-    fitting = [c for c in found if c.seed == cell.seed or len({c.seed for c in found}) == 1]
-    fitting = [c for c in fitting if c.together or c.level == cell.level]
-    if len(fitting) != 1:
-        raise UserError(f"{cell.kind} needs one run of {name} for {cell.name}, not {len(fitting)}")
-    return fitting[0]
-
-
-def made_with(study: Study, cell: Cell) -> dict[str, Any]:
-    """What a run depends on, wherever it lies: its arguments, and the games' ROMs."""
-    kind = study.kinds[cell.kind]
-    flags = REFERENCE.sub(lambda m: study.inputs.get(m[1], m[0]), " ".join(kind.words))
-    levels = level_names(cell.level)
-    named = {name.rpartition(":")[0] for name in levels}  # "" where a family has no games
-    return {
-        "run": kind.run,
-        "flags": flags,
-        "steps": kind.steps or study.steps,
-        "levels": ",".join(levels),
-        "seed": cell.seed,
-        "roms": {game: rom_hash(game) for game in sorted(named & set(games()))},
-    }
-
-
-def made(study: Study, name: str) -> dict[str, Any]:
-    """What all runs of a kind depend on."""
-    own = made_with(study, cells(study, name)[0])
-    return {part: value for part, value in own.items() if part not in ("levels", "seed")}

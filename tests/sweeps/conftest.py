@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sweeps.studies import STUDY, TRAINER
+
 CONFIG = """
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,7 @@ class Config:
 
 
 """
-TRAINER = """
+RUN = """
 import pathlib, sys, time
 
 
@@ -75,7 +77,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("__init__", "'''An agent.'''"),
         ("config", CONFIG),
         ("agent", "def build(config, weights=None, *, device='cpu'):\n    return None\n"),
-        ("train", TRAINER),
+        ("train", RUN),
     ):
         (folder / f"{name}.py").write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(folder.parent))
@@ -83,3 +85,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == "toy"]:
         del sys.modules[name]
+
+
+@pytest.fixture
+def study(toy):
+    """A study, and for processes that are started the module `fake_trainer`."""
+    (toy.parent / "fake_trainer.py").write_text(TRAINER)
+    return STUDY

@@ -1,14 +1,17 @@
-"""`python -m lab.studies`: a tiny study from its table to its result."""
+"""`python -m lab.studies`: the project's studies, and a tiny one from its table to its result."""
 
+import importlib
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lab.studies.__main__ import main, with_stored
+from lab.studies.__main__ import HERE, main, with_stored
+from lab.studies.play import PlayConfig
 from retro_agents.ground.errors import UserError
-from retro_agents.sweeps.study import Kind, Study, made
+from retro_agents.ground.results import read_result
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import flat, preset_names, to_dict
+from retro_agents.sweeps.study import REFERENCE, Kind, Study, read_study
 
 GAME = "BrambleDash-Genesis-v0"
 TINY = f"""
@@ -21,18 +24,50 @@ kinds:
 compare:
   - [searched/before, played/random]
 """
+STUDIES = {name: read_study(name, HERE) for name in preset_names(HERE)}
 
 
-def test_tiny_study_is_run_told_and_gone_on_with(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PYTHONPATH")
+def parsed(study, kind):
+    """The settings that a kind's module makes of its flags."""
+    found = study.kinds[kind]
+    words = [REFERENCE.sub("some", word) for word in found.words]
+    if found.run == "lab.studies.play":
+        return to_dict(parse_command(PlayConfig, words, command="play"))
+    run = "ppo2.train" if found.run == "lab.benchmarks.sb3_ppo" else found.run  # the same flags
+    return flat(to_dict(importlib.import_module(run).parse(words)))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_kind_has_flags_that_its_module_takes(name):
+    study = STUDIES[name]
+    for kind, found in study.kinds.items():
+        assert parsed(study, kind)
+        assert importlib.util.find_spec(found.run) is not None
+        for other in study.needs(kind):
+            assert study.needed(study.cells(kind)[0], other)
+    stored = HERE / "results" / f"{name}.json"
+    assert not stored.exists() or read_result(stored)["kinds"].keys() & study.kinds
+
+
+def test_both_ppos_have_the_same_flags_and_pretrained_nets_fit_what_starts_from_them():
+    study = STUDIES["ppo2"]
+    words = {name: kind.words for name, kind in study.kinds.items()}
+    assert words["adapt/scratch"] == words["adapt/sb3-scratch"]
+    assert words["adapt/joint"][:-1] == words["adapt/sb3-joint"][:-1]
+    joint, adapting, rainbow = (
+        parsed(study, name) for name in ("pretraining/joint", "adapt/joint", "rainbow/encoder")
+    )
+    assert all(adapting[name] == joint[name] for name in ("encoder", "hidden"))
+    assert rainbow["encoder"] == joint["encoder"]
+
+
+def test_tiny_study_is_run_told_and_gone_on_with(tmp_path, capsys):
     (tmp_path / "tiny.yaml").write_text(TINY)
     words = [str(tmp_path / "tiny.yaml"), "--out", str(tmp_path / "out")]
     main([*words, "--seeds", "2", "--only", "played"])
     main(words)
     said = capsys.readouterr().out
-    assert "2 runs to do" in said and "| before − random |" in said
+    assert "1 runs to do" in said and "| before − random |" in said
     assert (tmp_path / "out" / "result.md").read_text() in said
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert set(result["kinds"]) == {"played/random", "searched/before"}
@@ -43,13 +78,13 @@ def test_tiny_study_is_run_told_and_gone_on_with(
     assert "0 runs to do" in capsys.readouterr().out
 
 
-def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path: Path) -> None:
+def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path):
     names = ("one", "two", "three")
     study = Study(levels=f"{GAME}:SnowRidge.Act1", kinds={name: Kind(run=name) for name in names})
 
-    def kinds(**runs: int) -> dict[str, dict[str, Any]]:
+    def kinds(**runs):
         return {
-            name: {"made": made(study, name), "runs": {"a": dict.fromkeys(map(str, range(k)), 1.0)}}
+            name: {"made": study.made(name), "runs": {"a": dict.fromkeys(map(str, range(k)), 1.0)}}
             for name, k in runs.items()
         }
 
@@ -86,9 +121,7 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path: Path) -> Non
         (["FILE.yaml", "--write"], "--write stores the project's own studies"),
     ],
 )
-def test_mistakes_are_one_line_before_any_run(
-    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line_before_any_run(words, says, tmp_path, capsys):
     (tmp_path / "FILE").write_text("")
     (tmp_path / "FILE.yaml").write_text(TINY)
     words = [str(tmp_path / word) if word.startswith("FILE") else word for word in words]

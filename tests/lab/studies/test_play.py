@@ -1,7 +1,5 @@
 """A test of sight as a kind of run, from its files to a study's tables."""
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -20,16 +18,14 @@ LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Path:
+def agent(tmp_path):
     """An untrained agent that sees small pictures."""
     config = from_dict(RainbowConfig, {"image_height": 36, "image_width": 36, "hidden": 16})
     RainbowAgent(make_net(config), config).save(tmp_path / "agent")
     return tmp_path / "agent"
 
 
-def test_a_study_tells_what_its_three_plays_earned(
-    agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_tells_what_its_three_plays_earned(agent, tmp_path, monkeypatch):
     def here(run, *_, **__):
         main(run[3:])
         return 0, 1800.0
@@ -65,9 +61,7 @@ def test_a_study_tells_what_its_three_plays_earned(
         (["--agent", "random"], "already holds a run; give another --run-dir"),
     ],
 )
-def test_mistakes_are_one_line_and_a_run_that_is_there_stays(
-    flags: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line_and_a_run_that_is_there_stays(flags, says, tmp_path, capsys):
     (tmp_path / "episodes.csv").write_text("mine")
     with pytest.raises(SystemExit) as stop:
         main([*flags, "--levels", "bramble-test", "--run-dir", str(tmp_path)])

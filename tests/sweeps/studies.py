@@ -1,10 +1,6 @@
 """A trainer of no substance, and a study of it: two levels, what needs what."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
-import pytest
 
 from retro_agents.sweeps.study import Study
 
@@ -29,34 +25,30 @@ if "--fail" in words:
     sys.exit("no disk")
 (folder / "checkpoints" / "step-000000002").mkdir(parents=True)
 """
-
-
-@pytest.fixture(autouse=True)
-def trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The module `fake_trainer`, for processes that are started."""
-    folder = tmp_path / "modules"
-    folder.mkdir()
-    (folder / "fake_trainer.py").write_text(TRAINER)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-    yield folder
-
-
-@pytest.fixture
-def study() -> Study:
-    """One run before, from which another kind begins."""
-    game = "BrambleDash-Genesis-v0"
-    kinds = {
-        "before": {"run": "fake_trainer", "together": True, "seeds": 1, "last": ["entropy"]},
-        "group/plain": {"run": "fake_trainer", "flags": "--a 1"},
-        "group/after": {"run": "fake_trainer", "flags": ["--init <before>/x", "--b <start>"]},
-        "group/curved": {"run": "fake_trainer", "curve": ["current"]},
-    }
-    levels = f"{game}:RustCavern.Act2,{game}:SkyIsles.Act2"
-    values = {
-        "levels": levels,
+GAME = "BrambleDash-Genesis-v0"
+STUDY = msgspec.convert(
+    {
+        "levels": f"{GAME}:RustCavern.Act2,{GAME}:SkyIsles.Act2",
         "seeds": 2,
         "steps": 20,
-        "kinds": kinds,
+        "kinds": {
+            "before": {"run": "fake_trainer", "together": True, "seeds": 1, "last": ["entropy"]},
+            "group/plain": {"run": "fake_trainer", "flags": "--a 1"},
+            "group/after": {"run": "fake_trainer", "flags": ["--init <before>/x", "--b <start>"]},
+            "group/curved": {"run": "fake_trainer", "curve": ["current"]},
+        },
         "inputs": {"start": "runs"},
-    }
-    return msgspec.convert({**values, "compare": [["group/after", "group/plain"]]}, Study)
+        "compare": [["group/after", "group/plain"]],
+    },
+    Study,
+)
+"""One run before, from which another kind begins."""
+
+
+def changed(study, kind="", **fields):
+    """The study with other values, or with other values of one kind."""
+    if kind:
+        fields = {
+            "kinds": study.kinds | {kind: msgspec.structs.replace(study.kinds[kind], **fields)}
+        }
+    return msgspec.structs.replace(study, **fields)
