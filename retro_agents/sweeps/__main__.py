@@ -23,7 +23,7 @@ from retro_agents.sweeps.launcher import left, play, work
 
 
 def asked(argv: Sequence[str]) -> SweepConfig:
-    """The config of a command line, and of the plan that it names. UserError: a bad one."""
+    """The config of a command line and its plan. Raises UserError if it is bad."""
     for flag, word in pairwise(argv):
         if flag in ("--flags", "--resources") and word.startswith("--"):
             raise UserError(f"{flag} {word!r}: write {flag}={word!r}, since it begins like a flag")
@@ -75,8 +75,8 @@ def run_grid(config: SweepConfig) -> None:
         if config.cell > len(every):
             raise UserError(f"--cell {config.cell}: this grid has {len(every)} runs")
         todo = [cell for cell in todo if cell == every[config.cell - 1]]
-    at_once = 1 if config.cell else config.at_once  # they share the cores
-    if config.ray_address:  # each takes a core of the cluster
+    at_once = 1 if config.cell else config.at_once  # runs on this machine share its cores
+    if config.ray_address:  # each run takes a core of the cluster
         at_once = config.jobs or max(1, len(todo))
     say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
     try:
@@ -93,7 +93,7 @@ def run_grid(config: SweepConfig) -> None:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Sweep as the command line says."""
+    """Run the sweep that the command line describes."""
     words = list(sys.argv[1:] if argv is None else argv)
     config = asked(words)
     if config.pbt:

@@ -1,4 +1,4 @@
-"""What a sweep is told: flags, and plans that hold them."""
+"""The settings of a sweep: flags, and plans that hold their values."""
 
 import dataclasses
 from pathlib import Path
@@ -22,47 +22,47 @@ class SweepConfig:
     """A FILE.yaml with fields like these, or the name of one in ./lab/plans; flags win."""
 
     agent: str = fixed("ppo2")
-    """Its package."""
+    """Agent package to train."""
     preset: str = fixed("")
     """A preset of the agent."""
     levels: str = fixed("")
-    """As the agent's; none: the preset's."""
+    """Levels, as for the agent's trainer; default: the preset's."""
     timesteps: Natural = fixed(0)
     """Agent steps of a run; 0: the preset's."""
     flags: str = fixed("")
-    """Further flags of all runs. Write --flags='--hidden 32 --pool'."""
+    """Further flags for all runs. Write --flags='--hidden 32 --pool'."""
     out: Path = Path("runs/sweep")
-    """Folder of all runs, the table and the plot. The same command again goes on there."""
+    """Folder of all runs, the table and the plot. Repeat the command to resume the sweep in it."""
 
     grid: tuple[str, ...] = ()
-    """FIELD=A,B,C of the agent's config, or FIELD=A;B where values have commas: all combinations
+    """FIELD=A,B,C of the agent's config, or FIELD=A;B if values contain commas: all combinations
     are trained."""
     seeds: Count = field(1, only_with="grid")
-    """Runs of each combination, of seeds 0, 1, ...."""
+    """Runs of each combination, with the seeds 0, 1, ...."""
     jobs: Natural = 0
-    """Runs at a time; 0: two, on a cluster as many as there is room for."""
+    """Runs in parallel; 0: two, or on a cluster as many as fit."""
     cell: Natural = field(0, only_with="engine=local")
-    """Only the run of that number, from 1 on, as a job script asks for; 0: all, and the table."""
+    """Run only this cell, counted from 1, as in a job script; 0: all cells, and the table."""
     resources: str = field("", only_with=("engine=slurm", "engine=lsf"))
-    """slurm, lsf: words for the script's head, such as '--time=10:00:00 --gres=gpu:1'."""
+    """slurm, lsf: options for the script's head, such as '--time=10:00:00 --gres=gpu:1'."""
 
     pbt: tuple[str, ...] = fixed(())
-    """FIELD=LOW:HIGH: values are drawn there, and then move with the population."""
+    """FIELD=LOW:HIGH: values are drawn from this range, and then evolve with the population."""
     population: Count = fixed(4, only_with="pbt")
-    """Runs of a population."""
+    """Number of runs in a population."""
     perturb_every: Count = fixed(100_000, only_with="pbt")
-    """Agent steps after which a run may take over a better one's weights and change its values; a
-    checkpoint is written as often."""
+    """Agent steps after which a run may copy a better one's weights and change its values; also the
+    interval between checkpoints."""
 
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
-    """local: a grid's processes here. ray: on Ray, a population on Ray Tune, as --pbt means. slurm,
-    lsf: print a script that runs a grid as jobs."""
+    """local: runs a grid's processes here. ray: runs on Ray; a population on Ray Tune, as --pbt
+    implies. slurm, lsf: print a script that runs a grid as jobs."""
     ray_address: str = ""
-    """ray: a cluster to run on, or auto for the one that this machine is in; none: here alone."""
+    """ray: address of a cluster, or auto for this machine's; default: this machine alone."""
 
     @property
     def at_once(self) -> int:
-        """Runs at a time on this machine."""
+        """Number of parallel runs on this machine."""
         return self.jobs or 2
 
     def check(self) -> None:
@@ -71,7 +71,7 @@ class SweepConfig:
             raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
         if self.pbt and self.engine != "ray":
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
-        for name in ("seeds",) if self.pbt else ("population", "perturb_every"):  # of a plan
+        for name in ("seeds",) if self.pbt else ("population", "perturb_every"):  # set by a plan
             if getattr(self, name) != getattr(SweepConfig(), name):
                 raise UserError(f"{name} has no effect {'with' if self.pbt else 'without'} pbt")
         if self.pbt and self.population < 2:

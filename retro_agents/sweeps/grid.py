@@ -1,4 +1,4 @@
-"""A grid as a study of one kind per combination: its cells run, go on and are refused as these."""
+"""A grid as a study with one kind per combination: its cells run and resume as a study's."""
 
 import dataclasses
 import itertools
@@ -26,22 +26,22 @@ from retro_agents.sweeps.launcher import LAST, last_rows, record_of
 from retro_agents.sweeps.study import Kind, Study
 
 RETURNS = {"return": "return", "train_return": "train levels", "test_return": "test levels"}
-"""What a run's record has of its end, where it is known -> what it is called."""
+"""Returns in a run's record of its end, if known -> their names in tables."""
 SCORES = {
     **RETURNS,
     "train_normalised_paper": "train levels, normalised",
     "test_normalised_paper": "test levels, normalised",
 }
-"""These, and Procgen's normalised returns."""
+"""The same, and Procgen's normalised returns."""
 WIDE = 20.0
-"""The largest value over the smallest from which on an axis is logarithmic."""
+"""An axis is logarithmic if its largest value is at least so many times the smallest."""
 Point = dict[str, str]
 """Field -> value, as text."""
 
 
 class Scores(NamedTuple):
-    """A point, the seeds that are complete, and score -> (mean, two standard deviations: over
-    seeds; of one, over the rows of its metrics that the mean is of; nan of one row)."""
+    """A point, its number of complete seeds, and score -> (mean, two standard deviations: over
+    seeds, or for one seed over the metrics' rows that were averaged; nan for one row)."""
 
     point: Point
     seeds: int
@@ -49,7 +49,7 @@ class Scores(NamedTuple):
 
 
 def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
-    """FIELD=A,B or FIELD=A;B -> field -> values. UserError: a word is none of these."""
+    """FIELD=A,B or FIELD=A;B -> field -> values. Raises UserError if a word has another form."""
     grid: dict[str, list[str]] = {}
     for word in words:
         name, _, text = word.partition("=")
@@ -58,24 +58,24 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
         bad = [value for value in values if not value or "/" in value or len(value.split()) > 1]
         if not field or bad or field in grid or len(set(values)) < len(values):
             raise UserError(
-                f"--grid {word!r}: expected FIELD=A,B,C, each field and each value once, no spaces "
-                "or slashes; where values have commas, ; between them: widths=16,32,32;32,64,64"
+                f"--grid {word!r}: expected FIELD=A,B,C, each field and value once, no spaces or "
+                "slashes; separate values that contain commas by ;: widths=16,32,32;32,64,64"
             )
         if field in fields(RunSettings, "launch"):
-            raise UserError(f"--grid {field}: a sweep gives that to each run itself")
+            raise UserError(f"--grid {field}: the sweep itself sets that for each run")
         grid[field] = values
     return grid
 
 
 def points(grid: Mapping[str, Sequence[str]]) -> list[Point]:
-    """All combinations, the last field's values changing first."""
+    """All combinations; the last field changes fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
 def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
-    """A point as flags. known: the agent's config, flat, which says what is a switch.
+    """A point as flags. known: the agent's config, flat, which shows which fields are switches.
 
-    UserError: the agent has no such field."""
+    Raises UserError if the agent has no such field."""
     words = []
     for name, value in point.items():
         if name not in known:
@@ -92,17 +92,17 @@ def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
 
 
 def further(config: SweepConfig) -> list[str]:
-    """The words of --flags. UserError: one of them is what a sweep gives to each run itself."""
+    """The words of --flags. Raises UserError if the sweep itself sets one of them for each run."""
     words, given = config.flags.split(), {*fields(RunSettings, "launch"), "preset", "config"}
     for word in words:
         name = word.lstrip("-").partition("=")[0].replace("-", "_")
         if word.startswith("--") and name in given:
-            raise UserError(f"--flags {word}: a sweep gives that to each run itself")
+            raise UserError(f"--flags {word}: the sweep itself sets that for each run")
     return words
 
 
 def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
-    """The config of the agent that all runs share, with further words. UserError: a bad one."""
+    """The agent's config that all runs share, with further words. Raises UserError."""
     package = find(config.agent)
     everyone = ["--preset", config.preset] if config.preset else []
     everyone += ["--levels", config.levels] if config.levels else []
@@ -144,7 +144,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
 
 
 def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]:
-    """The points that have a complete run."""
+    """The points with at least one complete run."""
     result = []
     for name, point in named.items():
         complete = {c: r for c in study.cells(name) if (r := record_of(study, c, out))}
@@ -161,13 +161,13 @@ def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]
 
 
 def two_sigma(values: Sequence[float]) -> float:
-    """Two standard deviations; nan of one value."""
+    """Two standard deviations; nan for a single value."""
     return 2.0 * stdev(values) if len(values) > 1 else math.nan
 
 
 def row_spreads(folder: Path) -> dict[str, float]:
-    """Score -> two standard deviations over the rows of a run's metrics in its last tenth; none
-    where the run's folder is gone."""
+    """Score -> two standard deviations over the rows of a run's metrics in its last tenth; {} if
+    the run's folder is gone."""
     columns = {"mean_return" if score == "return" else score: score for score in SCORES}
     path = folder / "metrics.csv"
     rows = last_rows(read_columns(path), list(columns)) if path.is_file() else {}
@@ -175,7 +175,7 @@ def row_spreads(folder: Path) -> dict[str, float]:
 
 
 def markdown(rows: Sequence[Scores]) -> str:
-    """One table, a row per point."""
+    """One table, with a row per point."""
     if not rows:
         return NOTHING
 
@@ -195,8 +195,8 @@ def markdown(rows: Sequence[Scores]) -> str:
 
 
 def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
-    """The score over the first field, with two standard deviations, a line for each combination of
-    the others and for each kind of score."""
+    """The score over the first field, with two standard deviations; one line for each combination
+    of the other fields and each kind of score."""
     field, *others = rows[0].point
     values = list(dict.fromkeys(row.point[field] for row in rows))
     numbers = [as_number(value) for value in values]
@@ -229,7 +229,7 @@ def publish(config: SweepConfig, text: str, **result: Any) -> None:
 
 
 def as_number(text: str) -> float:
-    """nan of what is none."""
+    """The text as a number; nan if it is none."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Scripts that run a grid's cells as jobs of a cluster: printed, for sbatch or bsub."""
+"""Scripts that run a grid's cells as jobs of a cluster, to be piped to sbatch or bsub."""
 
 import shlex
 import sys
@@ -30,7 +30,7 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
 
 
 def without(arguments: Sequence[str], *flags: str) -> list[str]:
-    """The arguments but for these flags and their values."""
+    """The arguments without these flags and their values."""
     kept, skip = list[str](), False
     for word in arguments:
         name, given, _ = word.partition("=")

@@ -1,8 +1,8 @@
 """Runs the cells of a study: each in a folder and a process of its own, continued where it stopped.
 
-Beside the folder of a cell, NAME.json says what it is made with from its beginning on, and in the
-end what came of it: that is all that counts from then on, and its checkpoints are deleted unless
-other kinds need them, or the study keeps all.
+NAME.json beside a cell's folder says from the start what the cell is made with, and at the end
+holds its result. After that only this file counts, and the cell's checkpoints are deleted unless
+other kinds need them or the study keeps them all.
 """
 
 import shutil
@@ -27,7 +27,7 @@ from retro_agents.sweeps import losses
 from retro_agents.sweeps.study import REFERENCE, Cell, Study, short
 
 LAST = 0.1
-"""Share of a run, at its end, over which its last numbers are means."""
+"""Share of a run, at its end, over which final numbers are averaged."""
 Record = dict[str, Any]
 
 
@@ -37,7 +37,7 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
     path = out / f"{cell.name}.json"
     if not path.is_file():
         return None
-    way_out = "move it away, with its run's folder, and run it anew"
+    way_out = "move it away, with its run's folder, and run it again"
     record = read_result(path, expected=way_out)
     now, before = study.made_with(cell), record.get("made")
     if not isinstance(before, dict):
@@ -116,7 +116,7 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
 def last_rows(
     table: Mapping[str, NDArray[Any]], names: Sequence[str]
 ) -> dict[str, NDArray[np.float64]]:
-    """Column -> its numbers in the last tenth of a run's steps, where it has any."""
+    """Column -> its numbers in the last tenth of a run's steps, if it has any."""
     end = table["step"] > (1 - LAST) * table["step"].max()
     found = {name: table[name][end] for name in names if name in table}
     numbers = {name: values[~np.isnan(values)] for name, values in found.items()}
@@ -132,7 +132,7 @@ def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
 
 
 def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
-    """The cells of these kinds that are not complete, and what they need: those that play all
+    """The incomplete cells of these kinds and of the kinds that they need: those that play all
     levels first, then seed by seed."""
     asked = [cell for kind in kinds for cell in study.cells(kind)]
     found = dict[str, Cell]()
@@ -157,7 +157,7 @@ def work(
     play: Callable[..., None] = play,
     stop: Callable[[], object] = lambda: None,
 ) -> None:
-    """Play all cells, `jobs` at a time, each the first in order whose needs are there.
+    """Run all cells, `jobs` at a time, in the order in which the runs that they need are complete.
 
     play: instead of the one here; stop: ends what it plays, where Ctrl-C does not reach that by
     itself. A cell that fails does not keep the others from being played. Raises UserError if some
@@ -190,7 +190,7 @@ def work(
             stop()
             raise
     if failed:
-        unbegun = f"; {len(waiting)} that need others were not begun" if waiting else ""
+        unbegun = f"; {len(waiting)} that depend on others did not begin" if waiting else ""
         raise UserError(f"{len(failed)} of {len(todo)} failed: {', '.join(failed)}{unbegun}")
     if waiting:
         raise UserError(f"{waiting[0].name} needs a run that needs it: nothing can begin")

@@ -1,6 +1,6 @@
-"""Where the points of a search are lost, and how its score grew, from a run's episodes.csv.
+"""Where a search loses points, and how its score grew, from a run's episodes.csv.
 
-Columns: step, level, r (return), kind. Each level counts alike.
+Columns: step, level, r (return), kind. Every level has equal weight.
 """
 
 from collections.abc import Mapping
@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST = 10_000.0
-"""The most that a level gives."""
+"""The highest return of a level."""
 POINTS = 10
-"""Of a curve, evenly over the steps."""
+"""Number of points of a curve, evenly spaced over the steps."""
 Columns = Mapping[str, NDArray[Any]]
 
 
 def lost(columns: Columns) -> dict[str, float]:
-    """What an episode lacks of the most, in three parts, mean over episodes [N] and levels.
+    """The points that episodes lack to the highest return, in three parts: mean over episodes [N]
+    and levels.
 
-    undiscovered: the most less the largest return so far, its own included; replaying, exploring:
-    what its return is below that, in an episode that replays, and in any other.
+    undiscovered: the highest return less the largest one so far, including the episode's own;
+    replaying, exploring: the rest, in an episode that replays and in any other one.
     """
     parts = []
     for here in by_level(columns):
@@ -34,8 +35,8 @@ def lost(columns: Columns) -> dict[str, float]:
 
 
 def grown(columns: Columns, steps: int) -> list[float]:
-    """The score so far after each tenth of the steps [POINTS]: mean return of the episodes that had
-    ended, mean over levels; nan where on one of them none had."""
+    """The score so far after each tenth of the steps [POINTS]: mean return of the ended episodes,
+    mean over levels; nan until every level has one."""
     curves = []
     for here in by_level(columns):
         ends, returns = columns["step"][here], columns["r"][here]
@@ -46,6 +47,6 @@ def grown(columns: Columns, steps: int) -> list[float]:
 
 
 def by_level(columns: Columns) -> list[NDArray[np.intp]]:
-    """Places of each level's rows, in order. Procgen has nearly as many levels as episodes."""
+    """Indices of each level's rows, in order. Procgen has nearly as many levels as episodes."""
     _, numbers, counts = np.unique(columns["level"], return_inverse=True, return_counts=True)
     return np.split(np.argsort(numbers, kind="stable"), np.cumsum(counts)[:-1])

@@ -1,8 +1,8 @@
-"""Population-based training on Ray Tune: runs that do worse go on from better ones' checkpoints.
+"""Population-based training on Ray Tune: bad runs continue from the checkpoints of good ones.
 
-Source: Jaderberg et al., arXiv:1711.09846. Every `perturb_every` steps a run of the worst quarter
-takes over a run of the best one, as it is in its checkpoint, and goes on with that one's values,
-each times 0.8 or 1.2 or, one in five, drawn anew; none leaves the range that --pbt gives.
+Source: Jaderberg et al., arXiv:1711.09846. Every `perturb_every` steps, a run of the worst quarter
+loads the checkpoint of a run of the best quarter and continues with its values, each multiplied by
+0.8 or 1.2 or, one time in five, drawn anew. Values stay within the range that --pbt gives.
 """
 
 import inspect
@@ -31,14 +31,14 @@ from retro_agents.sweeps.grid import WIDE, agent_config, as_number, publish, wor
 
 QUANTILE, RESAMPLE = 0.25, 0.2
 NAME = "population"
-"""Of the folder in --out that Ray keeps."""
+"""Name of the folder in --out that Ray keeps."""
 WORST = -1e9
-"""Score of a run that has ended no episode."""
+"""Score of a run that has not ended an episode."""
 Ranges = dict[str, tuple[float, float]]
 KEPT = 4
-"""Checkpoints of each run that Ray keeps; others are taken over as they are in their last."""
+"""Checkpoints of each run that Ray keeps; other runs copy the last one."""
 TRIED = 1_000
-"""Whole numbers of a range that are tried before anything runs, evenly apart where it has more."""
+"""Number of a range's whole numbers, evenly spaced, that are checked before anything runs."""
 
 
 def read_ranges(config: SweepConfig) -> Ranges:
@@ -54,7 +54,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
         )
     for name in ("actors", "num_checkpoints"):
         if known.get(name):
-            raise UserError(f"a population's runs have no {flag_of(name)}: leave it out")
+            raise UserError(f"runs of a population take no {flag_of(name)}: leave it out")
     if not base.run.num_envs:
         raise UserError("a population's runs need a number of environments: --flags='--num-envs 8'")
     for word in config.pbt:
@@ -64,7 +64,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
         if not low < high or field in ranges:
             raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
         if field in fields(base, "launch"):
-            raise UserError(f"--pbt {field}: a sweep gives that to each run itself")
+            raise UserError(f"--pbt {field}: the sweep itself sets that for each run")
         if field in known and field not in movable:
             raise UserError(
                 f"--pbt {field}: runs that continue each other's checkpoints have the same; give "
@@ -84,7 +84,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
 
 
 def same_population(config: SweepConfig) -> None:
-    """UserError: the population in --out was begun with other settings."""
+    """Raises UserError if the population in --out was begun with other settings."""
     path, settings = config.out / f"{NAME}.json", to_dict(config)
     now = {name: settings[name] for name in fields(config, "fixed")} | {"pbt": list(config.pbt)}
     before = read_result(path) if path.exists() else now
@@ -98,18 +98,18 @@ def same_population(config: SweepConfig) -> None:
 
 
 def used(value: float, like: Any) -> float:
-    """A drawn value as a run has it: whole, where the field holds whole numbers."""
+    """A drawn value as a run uses it: rounded if the field holds whole numbers."""
     return round(value) if isinstance(like, int) else float(value)
 
 
 def clamped(values: Mapping[str, float], ranges: Ranges) -> dict[str, float]:
-    """The values, each within its range."""
+    """The values, each clipped to its range."""
     return {name: min(max(values[name], low), high) for name, (low, high) in ranges.items()}
 
 
 def begin(run_dir: Path, given: Any) -> bool:
-    """Let a run's folder be as a checkpoint of Ray's says, whosever that is -> whether there is
-    something to go on with. given: the checkpoint, or None at the start of a run."""
+    """Restore a run's folder from one of Ray's checkpoints, its own or another run's -> whether
+    there is a run to resume. given: the checkpoint, or None at the start of a run."""
     shutil.rmtree(run_dir, ignore_errors=True)
     if given is not None:
         given.to_directory(str(run_dir))
@@ -117,7 +117,7 @@ def begin(run_dir: Path, given: Any) -> bool:
 
 
 def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
-    """One run of the population, in a process of Ray's."""
+    """Train one run of the population, in one of Ray's processes."""
     from ray import tune
 
     run_dir = out / "runs" / tune.get_context().get_trial_id()
@@ -147,9 +147,9 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
 
 
 def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -> Any:
-    """Ray's tuner of this population: the one in --out, if there is one, which then goes on.
+    """Ray's tuner of this population. If --out holds one, it is resumed.
 
-    All its runs are under way: with fewer cores than runs each waits its turn after a report.
+    All its runs are active: with fewer cores than runs, each waits for its turn after a report.
     """
     from ray import tune
     from ray.tune.schedulers import PopulationBasedTraining
@@ -165,7 +165,7 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
     }  # fmt: skip
     scheduler = PopulationBasedTraining(
         time_attr="env_steps",
-        perturbation_interval=1,  # every report is of a checkpoint that is due
+        perturbation_interval=1,  # every report comes with a checkpoint
         hyperparam_mutations=draws,
         quantile_fraction=QUANTILE,
         resample_probability=RESAMPLE,
@@ -179,7 +179,7 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
         run_config=tune.RunConfig(
             name=NAME,
             storage_path=str(place),
-            # The last report ends a run: nothing is left to learn with another one's weights.
+            # The last report ends a run, so it must not load other weights then.
             stop={"env_steps": agent_config(config).run.timesteps},
             checkpoint_config=tune.CheckpointConfig(num_to_keep=KEPT),
         ),
@@ -187,9 +187,9 @@ def tuner(config: SweepConfig, ranges: Ranges, trainable: Callable[..., None]) -
 
 
 def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
-    """Train the population, from wherever it is, then write result.json, table.md and plot.png.
+    """Train the population, or resume it, then write result.json, table.md and plot.png.
 
-    UserError: a bad range, or runs that failed."""
+    Raises UserError for a bad range, or if runs failed."""
     ranges = read_ranges(config)
     make_folder(config.out)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
@@ -199,7 +199,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
         same_population(config)
         with (
             ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
-            warnings.catch_warnings(),  # runs begin in processes of their own, and are few
+            warnings.catch_warnings(),  # runs start in processes of their own, and are few
         ):
             warnings.filterwarnings("ignore", "Consider boosting PBT")
             results = tuner(config, ranges, trainable).fit()
@@ -211,7 +211,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
             f"logs are in {config.out / NAME}; give the same command again"
         )
     if any(one.get("env_steps", 0) < agent_config(config).run.timesteps for one in metrics):
-        raise KeyboardInterrupt("the same command goes on")  # Ray Tune ends without a word
+        raise KeyboardInterrupt("repeat the command to resume")  # Ray Tune ends without a message
 
 
 def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:

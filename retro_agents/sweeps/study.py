@@ -30,23 +30,23 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A module with --run-dir, --levels, --seed and --timesteps that leaves an episodes.csv; what
     left a checkpoint is continued with --resume."""
     flags: str | tuple[str, ...] = ""
-    """Its further flags."""
+    """Further flags of the kind."""
     levels: str = ""
-    """None: those of the study."""
+    """Levels; default: the study's."""
     steps: Natural = 0
-    """Agent steps of a run; 0: those of the study."""
+    """Agent steps of a run; 0: the study's."""
     seeds: Natural = 0
-    """Runs on each level; 0: as many as the study says."""
+    """Runs on each level; 0: the study's number."""
     together: bool = False
-    """One run plays all levels, instead of one each."""
+    """One run plays all levels, instead of one run per level."""
     last: tuple[str, ...] = ()
-    """Columns of metrics.csv whose mean over the last tenth of a run is kept, with its return."""
+    """Columns of metrics.csv whose mean over the last tenth of a run is kept, beside its return."""
     curve: tuple[str, ...] = ()
-    """Columns of metrics.csv that are kept where none is empty, with the step."""
+    """Columns of metrics.csv whose rows without empty values are kept, with the step."""
 
     @property
     def words(self) -> list[str]:
-        """Its flags, word by word."""
+        """The kind's flags as a list of words."""
         return (self.flags if isinstance(self.flags, str) else " ".join(self.flags)).split()
 
     @property
@@ -71,22 +71,22 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is compared with what."""
+    """What is compared: kinds, levels, seeds and steps."""
 
     about: str = ""
     common: list[Any] = []
-    """What kinds have in common, for anchors."""
+    """Values that kinds share, for YAML anchors."""
     levels: str = ""
     seeds: Natural = 1
     steps: Natural = 0
     inputs: dict[str, str] = {}
-    """Name -> checkpoint or run folder that has to be there."""
+    """Name -> checkpoint or run folder that must exist."""
     kinds: dict[str, Kind] = {}
     """GROUP/NAME or NAME -> kind; the kinds of a group share a table."""
     keep: bool = False
     """Keep the checkpoints of complete runs that no other kind needs."""
     compare: tuple[tuple[str, str], ...] = ()
-    """Pairs of kinds, of which the first is hoped to be better."""
+    """Pairs of kinds, of which the first is expected to be better."""
 
     def chosen(self, only: Sequence[str]) -> list[str]:
         """The kinds of these names or groups; "" is all. Raises UserError if one has none."""
@@ -172,7 +172,7 @@ def named_file(name: str, folder: Path, *, what: str) -> Path:
 
 @cache
 def level_names(levels: str) -> tuple[str, ...]:
-    """GAME:STATE of all levels of a specification."""
+    """GAME:STATE of each level of a specification."""
     return tuple(names_of(levels))
 
 

@@ -102,13 +102,13 @@ def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path)
     # Of 40 steps the last tenth: returns 4, 6, 8 and no more; evaluations 3, 3, 3.
     assert found["return"] == pytest.approx([1.0, 4.0])
     assert found["test_return"] == pytest.approx([3.0, 0.0])
-    assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in text and "for there is one seed" in text
+    assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in text and "because there is one seed" in text
 
 
 def test_a_table_says_of_what_its_deviations_are():
     one, three = (Scores({"a": "1"}, seeds, {"return": (1.0, 2.0)}) for seeds in (1, 3))
     assert "over seeds." in markdown([three, three])
-    assert "over seeds; of one seed, over the rows" in markdown([one, three])
+    assert "over seeds; for one seed, over the rows" in markdown([one, three])
 
 
 def test_a_table_has_normalised_returns_where_runs_have_them():
@@ -325,7 +325,7 @@ def test_what_would_do_nothing_in_a_plan_is_refused(lines, said, tmp_path):
 
 
 def test_one_point_in_two_spellings_is_refused():
-    with pytest.raises(UserError, match=r"gamma=0\.90 is gamma=0\.9 once more"):
+    with pytest.raises(UserError, match=r"gamma=0\.90 is gamma=0\.9 a second time"):
         study_of(asked(["--agent", "toy", "--grid", "gamma=0.9,0.90"]))
 
 
@@ -389,5 +389,5 @@ def test_flags_win_over_a_plan():
 
 @pytest.mark.parametrize("word", ["--seed=7", "--run-dir=x", "--resume"])
 def test_further_flags_are_not_what_a_sweep_gives(word):
-    with pytest.raises(UserError, match="a sweep gives that"):
+    with pytest.raises(UserError, match="the sweep itself sets that"):
         agent_config(asked(sweep(Path("out"), f"--flags={word}")))

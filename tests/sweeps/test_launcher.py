@@ -125,7 +125,7 @@ def test_what_ctrl_c_does_not_reach_is_ended(study, tmp_path):
 def test_a_damaged_record_is_one_line(study, tmp_path, text):
     (tmp_path / "before").mkdir()
     (tmp_path / "before" / "all-0.json").write_text(text)
-    with pytest.raises(UserError, match=r"all-0\.json.*run it anew"):
+    with pytest.raises(UserError, match=r"all-0\.json.*run it again"):
         left(study, ["before"], tmp_path)
 
 
@@ -158,7 +158,7 @@ def test_a_run_that_another_process_began_and_has_not_saved_is_left_alone(
 
 def test_failure_stops_only_what_needs_it(study, tmp_path):
     failing = changed(study, "before", flags="--fail")
-    with pytest.raises(UserError, match=r"1 of 9 failed: before/all-0; 4 that need others"):
+    with pytest.raises(UserError, match=r"1 of 9 failed: before/all-0; 4 that depend on others"):
         run(failing, tmp_path, "group/plain", "group/after")
     assert names(failing, tmp_path, "group/plain") == []
     assert "no disk" in (tmp_path / "before" / "all-0.log").read_text()

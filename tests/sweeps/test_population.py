@@ -66,8 +66,8 @@ def test_all_whole_numbers_of_a_range_are_possible():
 @pytest.mark.parametrize(
     ("agent", "flags", "said"),
     [
-        ("impala", "--actors 2 --num-envs 4", "have no --actors"),
-        ("ppo2", "--num-checkpoints 5", "have no --num-checkpoints"),
+        ("impala", "--actors 2 --num-envs 4", "take no --actors"),
+        ("ppo2", "--num-checkpoints 5", "take no --num-checkpoints"),
         ("ppo2", "--num-envs 0", "need a number of environments"),
     ],
 )
@@ -97,7 +97,7 @@ def test_what_would_have_no_effect_in_a_population_is_refused(agent, flags, said
 )
 def test_what_a_checkpoint_fixes_is_no_value_to_move(agent, preset, word):
     config = SweepConfig(agent=agent, preset=preset, pbt=(word,), engine="ray")
-    with pytest.raises(UserError, match=rf"--pbt {word.partition('=')[0]}: .*have the same"):
+    with pytest.raises(UserError, match=rf"--pbt {word.partition('=')[0]}: .*must share it"):
         read_ranges(config)
 
 
@@ -144,7 +144,7 @@ def test_an_interrupted_population_says_so(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("retro_agents.sweeps.population.tuner", lambda *_: tuned)
     monkeypatch.setattr("retro_agents.sweeps.population.ray_on", lambda *_, **__: nullcontext())
     monkeypatch.setattr("retro_agents.sweeps.population.plot_curves", lambda *_, **__: None)
-    with pytest.raises(KeyboardInterrupt, match="the same command goes on"):
+    with pytest.raises(KeyboardInterrupt, match="repeat the command to resume"):
         run(population("gamma=0.1:0.9", out=tmp_path, timesteps=40))
     assert "| a | 1 | 40 |" in capsys.readouterr().out
     results.pop()
