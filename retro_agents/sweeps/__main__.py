@@ -39,8 +39,8 @@ def asked(argv: Sequence[str]) -> SweepConfig:
 
 @contextmanager
 def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
-    """What `retro_agents.sweeps.launcher.work` plays cells with: here, or where a Ray cluster has a
-    core."""
+    """The functions with which `retro_agents.sweeps.launcher.work` runs cells: here, or on a Ray
+    cluster."""
     if config.engine != "ray":
         yield {}
         return
@@ -64,8 +64,7 @@ def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
 
 
 def run_grid(config: SweepConfig) -> None:
-    """Run what is not complete, then write the table and the plot. Raises UserError if a run
-    failed."""
+    """Run the missing cells, then write the table and the plot. Raises UserError if some failed."""
     study, named = grid.study_of(config)
     make_folder(config.out)
     todo = left(study, list(study.kinds), config.out)
@@ -104,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         run_grid(config)
     else:
         study, _ = grid.study_of(config)
-        make_folder(config.out)  # clusters make none for their logs
+        make_folder(config.out)  # clusters do not make folders for their logs
         print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
 
 

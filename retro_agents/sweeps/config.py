@@ -66,7 +66,7 @@ class SweepConfig:
         return self.jobs or 2
 
     def check(self) -> None:
-        """Raises UserError if flags do not go together, or ask for nothing."""
+        """Raises UserError if flags contradict each other, or if there is nothing to do."""
         if bool(self.grid) == bool(self.pbt):
             raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
         if self.pbt and self.engine != "ray":
@@ -81,7 +81,6 @@ class SweepConfig:
 
 
 def read_plan(name: str) -> dict[str, Any]:
-    """The fields that a plan gives, by its name or file. Raises UserError if there is none, or it
-    is a bad one."""
+    """The fields of a plan, given its name or file. Raises UserError if it is missing or bad."""
     path = named_file(name, PLANS, what="plan")
     return read_file(path, what=f"plan {path}")

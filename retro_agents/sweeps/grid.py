@@ -114,10 +114,10 @@ def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
 def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     """The grid's study, and the point of each of its kinds.
 
-    Raises UserError if a point is no config of the agent, or no run of it is possible with its
-    levels or its net; so nothing runs before all points are known to be possible."""
+    Raises UserError if a point does not fit the agent, its levels or its net; so nothing runs until
+    all points are checked."""
     package = find(config.agent)
-    # Without --flags, which may hold with each point only.
+    # Without --flags, which may be valid only together with each point.
     values = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     first = ["--preset", config.preset] if config.preset else []
     kinds, named, known = dict[str, Kind](), dict[str, Point](), dict[str, Any]()
@@ -129,7 +129,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
         name = ",".join(f"{field}={value}" for field, value in point.items())
         for other, same in known.items():
             if found == same:
-                raise UserError(f"--grid: {name} is {other} once more")
+                raise UserError(f"--grid: {name} is {other} a second time")
         known[name], named[name] = found, point
         kinds[name] = Kind(
             run=f"{config.agent}.train",
@@ -189,8 +189,8 @@ def markdown(rows: Sequence[Scores]) -> str:
         for row in rows
     ]
     own, single = "over the rows of a run's metrics there", [row.seeds == 1 for row in rows]
-    note = f"their deviation over seeds{f'; of one seed, {own}' if any(single) else ''}"
-    note = f"the deviation {own}, for there is one seed" if all(single) else note
+    note = f"their deviation over seeds{f'; for one seed, {own}' if any(single) else ''}"
+    note = f"the deviation {own}, because there is one seed" if all(single) else note
     return f"{records(lines)}\n\nMeans over the last {LAST:.0%} of each run's steps; σ: {note}."
 
 

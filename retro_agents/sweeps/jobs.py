@@ -8,11 +8,11 @@ from retro_agents.sweeps.config import SweepConfig
 
 
 def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
-    """A script of one array of `count` jobs, each of which runs one cell of this sweep.
+    """A script with an array of `count` jobs, each of which runs one cell of this sweep.
 
-    arguments: of this command, by which each job finds its cell. Jobs run this Python, which their
-    nodes see too, and log to --out, a folder that is there. The same command without --engine
-    writes the table once all are done, and runs what is missing.
+    arguments: of this command, from which each job finds its cell. Jobs run this Python, which
+    their nodes must have too, and log to --out, which must exist. Once all jobs are done, the same
+    command without --engine runs missing cells and writes the table.
     """
     some = f"%{config.jobs}" if config.jobs else ""
     log = shlex.quote(f"{config.out}/job-{'%a' if config.engine == 'slurm' else '%I'}.log")
@@ -23,7 +23,7 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
         head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]
     head += [config.resources] if config.resources else []  # several options may share a line
-    # local: a plan may name the cluster.
+    # The engine becomes local, because a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
     command = f'{shlex.join([sys.executable, "-m", "retro_agents.sweeps", *mine])} "{index}"'
     return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])

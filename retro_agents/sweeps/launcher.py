@@ -1,4 +1,4 @@
-"""Runs the cells of a study: each in a folder and a process of its own, continued where it stopped.
+"""Runs the cells of a study, each in its own folder and process; resumes interrupted cells.
 
 NAME.json beside a cell's folder says from the start what the cell is made with, and at the end
 holds its result. After that only this file counts, and the cell's checkpoints are deleted unless
@@ -32,8 +32,7 @@ Record = dict[str, Any]
 
 
 def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
-    """What came of a cell; None if it is not complete. Raises UserError if it was made with other
-    settings."""
+    """A cell's result; None if it is not complete. Raises UserError if it was made differently."""
     path = out / f"{cell.name}.json"
     if not path.is_file():
         return None
@@ -52,7 +51,7 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
 
 
 def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
-    """Bring a cell to its end, from wherever it is. Raises UserError if its process failed."""
+    """Run a cell to its end, resuming it if it has begun. Raises UserError if its process fails."""
     kind, folder, made = study.kinds[cell.kind], out / cell.name, study.made_with(cell)
     path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
 
@@ -63,8 +62,8 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
         words = ["--resume"]
     else:
         if folder.is_dir():
-            with alone_in(folder):  # else a run elsewhere, which has saved nothing yet
-                shutil.rmtree(folder)  # stopped before there was anything to continue from
+            with alone_in(folder):  # otherwise another process runs it and has saved nothing yet
+                shutil.rmtree(folder)  # it was stopped before there was anything to resume
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
         words += ["--timesteps", str(made["steps"])]
         words += [REFERENCE.sub(lambda m: place(m[1]), word) for word in kind.words]
@@ -81,7 +80,7 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
 
 
 def measured(study: Study, cell: Cell, out: Path) -> Record:
-    """What came of a run, from its files. Raises UserError if it ended no episode."""
+    """A run's result, from its files. Raises UserError if it ended no episode."""
     kind, folder = study.kinds[cell.kind], out / cell.name
     episodes = read_episodes(folder)
     if not episodes:
@@ -97,7 +96,7 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     if others:
         record["sight"] = {name: level_means(read_episodes(folder / name)) for name in others}
     played, learned = episode_columns(folder), folder / "metrics.csv"
-    if learned.is_file():  # else its player learns nothing
+    if learned.is_file():  # absent if the player does not learn
         record["grown"] = losses.grown(played, study.made_with(cell)["steps"])
     if "kind" in played:
         record["lost"] = losses.lost(played)
@@ -157,11 +156,10 @@ def work(
     play: Callable[..., None] = play,
     stop: Callable[[], object] = lambda: None,
 ) -> None:
-    """Run all cells, `jobs` at a time, in the order in which the runs that they need are complete.
+    """Run all cells, `jobs` at a time, each once the runs that it needs are complete.
 
-    play: instead of the one here; stop: ends what it plays, where Ctrl-C does not reach that by
-    itself. A cell that fails does not keep the others from being played. Raises UserError if some
-    failed, in the end.
+    play: replaces this module's; stop: ends what it runs, if Ctrl-C does not reach that by itself.
+    A failed cell does not prevent others from running. Raises UserError at the end if some failed.
     """
     waiting, failed = list(todo), list[str]()
     missing = {cell.name for cell in todo}

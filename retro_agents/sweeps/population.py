@@ -42,8 +42,8 @@ TRIED = 1_000
 
 
 def read_ranges(config: SweepConfig) -> Ranges:
-    """Field -> (low, high). Raises UserError if a word is no FIELD=LOW:HIGH, if the agent's config
-    does not allow what may be drawn, if a run may not change the field, or if the agent does not
+    """Field -> (low, high). Raises UserError if a word is not FIELD=LOW:HIGH, if the agent's config
+    forbids values of the range, if a run may not change the field, or if the agent does not
     report its checkpoints."""
     base, ranges = agent_config(config), Ranges()
     known, movable = flat(to_dict(base)), fields(base, "learning", but="contest")
@@ -67,7 +67,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
             raise UserError(f"--pbt {field}: the sweep itself sets that for each run")
         if field in known and field not in movable:
             raise UserError(
-                f"--pbt {field}: runs that continue each other's checkpoints have the same; give "
+                f"--pbt {field}: runs that load each other's checkpoints must share it; give "
                 "one value in --flags, or a --grid"
             )
         for value in (low, high):
@@ -215,7 +215,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
 
 def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any]]) -> None:
-    """The population's runs, the best first, with the values they ended with."""
+    """Report the population's runs, the best first, with their final values."""
     known = flat(to_dict(agent_config(config)))
     runs = [
         {

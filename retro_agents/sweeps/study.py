@@ -1,7 +1,7 @@
 """A study as data: kinds of runs, and the cells (kind × level × seed) that they consist of.
 
-In flags `<KIND>` is the folder of that kind's run of the same level and seed, or of its only one;
-`<INPUT>` is an input of the study.
+In flags, `<KIND>` is the folder of that kind's run with the same level and seed, or of its only
+run; `<INPUT>` is an input of the study.
 """
 
 import re
@@ -27,8 +27,8 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way to learn or to play."""
 
     run: str = ""
-    """A module with --run-dir, --levels, --seed and --timesteps that leaves an episodes.csv; what
-    left a checkpoint is continued with --resume."""
+    """A module with --run-dir, --levels, --seed and --timesteps that writes an episodes.csv; if it
+    left a checkpoint, it is resumed with --resume."""
     flags: str | tuple[str, ...] = ""
     """Further flags of the kind."""
     levels: str = ""
@@ -100,7 +100,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [kind for kind in self.kinds if any(kind in kinds for kinds in found.values())]
 
     def needs(self, kind: str) -> list[str]:
-        """The kinds that have to be run before."""
+        """The kinds that have to run before this one."""
         return [name for name in dict.fromkeys(self.kinds[kind].references) if name in self.kinds]
 
     def cells(self, name: str) -> list[Cell]:
@@ -116,7 +116,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [Cell(name, level, seed) for seed in seeds for level in each]
 
     def needed(self, cell: Cell, name: str) -> Cell:
-        """The run of another kind that a cell builds on: of its level and seed, or the only one."""
+        """The run of another kind that a cell builds on: with its level and seed, or the only one."""
         found = self.cells(name)
         fitting = [c for c in found if c.seed == cell.seed or len({c.seed for c in found}) == 1]
         fitting = [c for c in fitting if c.together or c.level == cell.level]
@@ -126,10 +126,10 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return fitting[0]
 
     def made_with(self, cell: Cell) -> dict[str, Any]:
-        """What a run depends on, wherever it lies: its arguments, and the games' ROMs."""
+        """Everything that a run depends on except its folder: arguments, and the games' ROMs."""
         kind = self.kinds[cell.kind]
         levels = level_names(cell.level)
-        named = {name.rpartition(":")[0] for name in levels}  # "" where a family has no games
+        named = {name.rpartition(":")[0] for name in levels}  # "" for families without games
         return {
             "run": kind.run,
             "flags": REFERENCE.sub(lambda m: self.inputs.get(m[1], m[0]), " ".join(kind.words)),
@@ -140,14 +140,13 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         }
 
     def made(self, kind: str) -> dict[str, Any]:
-        """What all runs of a kind depend on."""
+        """Everything that all runs of a kind depend on."""
         own = self.made_with(self.cells(kind)[0])
         return {part: value for part, value in own.items() if part not in ("levels", "seed")}
 
 
 def read_study(name: str, folder: Path) -> Study:
-    """A study by its name in a folder, or from a file. Raises UserError if there is none, or it has
-    a mistake."""
+    """A study by its name in a folder, or from a file. Raises UserError if it is bad."""
     path = named_file(name, folder, what="study")
     try:
         study = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Study)
