@@ -116,7 +116,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [Cell(name, level, seed) for seed in seeds for level in each]
 
     def needed(self, cell: Cell, name: str) -> Cell:
-        """The run of another kind that a cell builds on: with its level and seed, or the only one."""
+        """The run of another kind that a cell needs: with its level and seed, or the only one."""
         found = self.cells(name)
         fitting = [c for c in found if c.seed == cell.seed or len({c.seed for c in found}) == 1]
         fitting = [c for c in fitting if c.together or c.level == cell.level]
