@@ -113,7 +113,7 @@ def test_values_of_states_reached_are_those_before_a_reset(corridor):
     np.testing.assert_allclose(found[:-1][goes_on], rollout.values[1:].numpy()[goes_on], atol=1e-6)
 
 
-def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
+def test_progress_and_ended_episodes_are_kept_by_environment(corridor):
     collector, envs = collector_of(1, policy=Plain(reward_scale=0.5)), corridor(1)
     obs, _ = envs.reset()
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
@@ -121,9 +121,6 @@ def test_progress_is_the_raw_reward_of_the_episode_so_far(corridor):
         obs, rewards, *rest = envs.step(np.array([action]))
         collector.add((0.5 * rewards, *rest), levels=envs.levels, part=slice(0, 1))
     assert collector.rollout.progress[:6, 0].tolist() == [1.0, 2.0, 3.0, 3.0, 1.0, 1.0]
-
-
-def test_ended_episodes_are_kept_with_their_environments(corridor):
     collector, envs, everyone = collector_of(3), corridor(3), slice(0, 3)
     collector.act(envs.reset()[0], everyone)
     envs.position[:] = [3, 7, 0]

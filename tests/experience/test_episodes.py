@@ -48,18 +48,6 @@ def test_written_episodes_come_back_in_their_order(tmp_path):
                 assert type(was) is type(now) and was == now
 
 
-@pytest.mark.parametrize("framed", [True, False])
-def test_episodes_may_all_be_of_one_kind(tmp_path, framed):
-    saved = load_checkpoint(write_episodes(tmp_path, [episode(3, framed=framed)] * 2))
-    assert [(one.frames is None) for one in episodes_of(saved)] == [not framed] * 2
-
-
-def test_an_agents_plain_checkpoint_holds_no_episodes(tmp_path):
-    save_checkpoint(tmp_path, agent="x", config={}, counters={"env_steps": 0}, tensors={})
-    assert episodes_of(load_checkpoint(tmp_path)) == []
-    assert episodes_of(load_checkpoint(write_episodes(tmp_path / "none", []))) == []
-
-
 def test_an_agent_can_be_handed_on_with_episodes(tmp_path):
     small = {"image_height": 36, "image_width": 36, "hidden": 8, "encoder": "data-efficient"}
     config = replaced(RainbowConfig(), **small)
@@ -74,11 +62,18 @@ def test_an_agent_can_be_handed_on_with_episodes(tmp_path):
     assert len(episodes_of(load_checkpoint(tmp_path))) == 1
 
 
-def test_later_episodes_replace_earlier_ones(tmp_path):
-    for steps in (3, 5):
-        write_episodes(tmp_path, [episode(steps)], env_steps=steps)
-    (kept,) = tmp_path.iterdir()
-    assert len(episodes_of(load_checkpoint(kept))[0].actions) == 5
+def test_later_episodes_replace_earlier_ones_of_any_kind(tmp_path):
+    for steps, framed in ((3, True), (5, False)):
+        write_episodes(tmp_path, [episode(steps, framed=framed)] * 2, env_steps=steps)
+        (folder,) = tmp_path.iterdir()
+        stored = episodes_of(load_checkpoint(folder))
+        assert [(len(one.actions), one.frames is None) for one in stored] == [
+            (steps, not framed)
+        ] * 2
+    plain = tmp_path / "plain"
+    save_checkpoint(plain, agent="x", config={}, counters={"env_steps": 0}, tensors={})
+    assert episodes_of(load_checkpoint(plain)) == []  # a plain checkpoint holds none
+    assert episodes_of(load_checkpoint(write_episodes(tmp_path / "none", []))) == []
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,11 @@ CASE = steps_of(
 NEW = [[True, False], [True, True], [True, False], [True, False]]
 
 
-def test_each_pair_of_progress_and_colour_sum_is_new_once_per_level():
+def test_each_pair_of_progress_and_colour_sum_is_new_once_per_level_and_run():
     frames, rest = CASE
     novelty = Novelty()
     assert novelty.bonus(frames, **rest, group=Group()).tolist() == NEW
     assert not novelty.bonus(frames, **rest, group=Group()).any()
-
-
-def test_keys_met_are_known_after_a_restart():
     frames, rest = CASE
     first, second = (Novelty() for _ in range(2))
     first.bonus(frames, **rest, group=Group())

@@ -40,7 +40,7 @@ def test_restored_replay_draws_and_goes_on_alike(steps):
         world.step(copy)
 
 
-def test_a_checkpoint_takes_no_second_replay():
+def test_a_checkpoint_takes_no_second_replay_and_a_full_ring_begins_at_its_start():
     replay = make_replay(80, 2)
     world = World(2, [6, 3], ["terminated", "truncated"])
     for _ in range(20):
@@ -49,9 +49,6 @@ def test_a_checkpoint_takes_no_second_replay():
     for name in SLOT_FIELDS:
         assert all(np.shares_memory(part, getattr(replay, name)) for part in saved[name])
         assert sum(map(len, saved[name])) == replay.size < 80
-
-
-def test_a_smaller_ring_that_is_just_full_begins_at_its_start():
     replay, smaller = make_replay(80, 1), make_replay(20, 1)
     world = World(1, [1000], ["terminated"])
     for _ in range(20):
@@ -166,24 +163,18 @@ def test_recorded_episodes_are_drawn_as_if_they_had_been_played_here():
     assert set(steps) == {*range(50, 59), *range(6), 102, 103}  # older stacks may reach back
 
 
-def test_rewards_of_recorded_episodes_become_those_that_are_learned_from():
+def test_the_last_recorded_episodes_are_taken_with_the_rewards_that_are_learned_from():
     rewards = [[2.0, -1.0, 0.5, 2.0], [1.0, 1.0, -3.0, 4.0]]
     episodes = [recorded(4, start=0, terminated=True, rewards=r) for r in rewards]
     replay = make_replay(100, 1)
     seed(replay, as_replay(episodes, np.cumsum), 100)
     assert replay.rewards[:10].tolist() == [2, 1, 1.5, 3.5, 0, 1, 2, -1, 3, 0]
-
-
-def test_the_last_of_recorded_episodes_are_taken_where_not_all_are():
     episodes = [
         recorded(6, start=start, terminated=True, rewards=[1] * 6) for start in (0, 50, 100)
     ]
     replay = make_replay(100, 1)
     assert seed(replay, as_replay(episodes, lambda raw: raw), 10) == 10
     assert set(replay.frames[:10, 0, 0, 0].tolist()) == {*range(54, 57), *range(100, 107)}
-
-
-def test_episodes_that_show_nothing_are_no_transitions():
     blind = recorded(6, start=0, terminated=True, rewards=[1] * 6, frames=False)
     with pytest.raises(ValueError, match="without frames"):
         as_replay([blind], lambda raw: raw)

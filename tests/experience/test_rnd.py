@@ -54,15 +54,12 @@ def test_bonus_is_the_error_over_the_deviation_of_its_discounted_sum():
     assert ended.any()
 
 
-def test_impala_nets_begin_with_the_entrys_weights():
+def test_impala_nets_have_the_entrys_weights_and_a_bonus_that_is_cut_off(monkeypatch):
     """Uniform in ± sqrt(6 / (inputs + outputs)), biases 0: they set the size of the bonus."""
     net = make(kind="impala").nets["target"]
     last = net[1]
     limit = (6 / (last.in_features + last.out_features)) ** 0.5
     assert 0.95 * limit < last.weight.abs().max() <= limit and not last.bias.any()
-
-
-def test_bonus_of_impala_nets_is_the_error_cut_off(monkeypatch):
     rnd, frames = make(kind="impala"), torch.cat([images(1, steps=2), images(2, steps=2)])
     ended = np.zeros((4, 2), bool)
     ended[1, 0] = True
@@ -80,7 +77,7 @@ def test_bonus_of_impala_nets_is_the_error_cut_off(monkeypatch):
     assert 2 <= (errors > limit).sum() <= 6
 
 
-def test_pixels_are_normalised_by_their_own_moments():
+def test_pixels_are_normalised_by_their_own_moments_and_too_few_refused():
     rnd = make()
     frames = torch.cat([images(1), images(2)])
     for part in frames.split(16):
@@ -90,9 +87,6 @@ def test_pixels_are_normalised_by_their_own_moments():
     assert count.unique().tolist() == [len(flat)]
     torch.testing.assert_close(total / count, flat.mean(dim=0))
     torch.testing.assert_close(squares / count - (total / count) ** 2, flat.var(0, correction=0))
-
-
-def test_images_too_small_for_rnd_are_refused_in_one_line():
     assert features_net((36, 20, 1), deep=True)[-1].out_features == 128
     with pytest.raises(UserError, match="images of 36x16 pixels are too small for random network"):
         features_net((36, 16, 1), deep=False)

@@ -41,7 +41,7 @@ def filled(steps=6, num_envs=3, fill=6, seed=0):
     return rollout, {name: np.array(values) for name, values in record.items()}
 
 
-def test_every_row_is_dealt_out_once_in_balanced_minibatches_shuffled_anew():
+def test_every_row_is_dealt_out_once_in_balanced_minibatches_or_pieces():
     dealt = minibatches(generators(3), 12, count=4)
     assert sorted(np.concatenate(dealt, axis=1).flatten().tolist()) == list(range(36))
     for rows in dealt:
@@ -49,16 +49,13 @@ def test_every_row_is_dealt_out_once_in_balanced_minibatches_shuffled_anew():
     rngs = generators(3)
     first, second = minibatches(rngs, 12, count=4), minibatches(rngs, 12, count=4)
     assert not np.array_equal(first, second)
-
-
-def test_pieces_are_steps_on_end_of_one_environment():
     for rows in minibatches(generators(2), 24, count=2, length=4):
         assert rows.shape == (4, 6)
         assert (np.diff(rows, axis=0) == 2).all()  # one step on, two environments
         assert (rows[0] // 2 % 4 == 0).all()
 
 
-def test_processes_that_share_the_environments_deal_out_the_same():
+def test_minibatches_are_the_same_in_any_number_of_processes():
     together = minibatches(generators(4), 8, count=2)
     apart = [minibatches(generators(4)[part], 8, count=2) for part in (slice(2), slice(2, 4))]
     for number, rows in enumerate(together):
@@ -67,6 +64,15 @@ def test_processes_that_share_the_environments_deal_out_the_same():
             mine = envs // 2 == process
             expected = steps[mine] * 2 + envs[mine] % 2
             assert sorted(own[number].flatten()) == sorted(expected)
+    together = minibatches(generators(8), 6, count=4, length=6)
+    assert sorted(np.concatenate(together, axis=1).flatten().tolist()) == list(range(48))
+    for rows in together:
+        assert rows.shape == (6, 2) and (np.diff(rows, axis=0) == 8).all()
+        assert (rows[0] // 4).tolist() == [0, 1]  # one of each four neighbours
+    for first in (0, 4):
+        apart = minibatches(generators(8)[first : first + 4], 6, count=4, length=6)
+        for rows, own in zip(together, apart, strict=True):
+            assert rows[0, first // 4] - first == own[0, 0]
 
 
 def test_rollout_gives_back_the_images_it_was_shown_and_returns():
@@ -116,15 +122,3 @@ def test_newest_frames_of_the_states_reached():
     expected = np.concatenate([record["obs"][1:], last[None]])[:, :, -1:]  # [T,N,1,H,W]
     found = rollout.frames_reached(torch.from_numpy(last), 1).permute(0, 1, 4, 2, 3)
     np.testing.assert_array_equal(found, expected)
-
-
-def test_whole_rollouts_are_dealt_out_by_environments_in_any_number_of_processes():
-    together = minibatches(generators(8), 6, count=4, length=6)
-    assert sorted(np.concatenate(together, axis=1).flatten().tolist()) == list(range(48))
-    for rows in together:
-        assert rows.shape == (6, 2) and (np.diff(rows, axis=0) == 8).all()
-        assert (rows[0] // 4).tolist() == [0, 1]  # one of each four neighbours
-    for first in (0, 4):
-        apart = minibatches(generators(8)[first : first + 4], 6, count=4, length=6)
-        for rows, own in zip(together, apart, strict=True):
-            assert rows[0, first // 4] - first == own[0, 0]

@@ -15,7 +15,26 @@ from retro_agents.run.config import from_dict
 LEVELS = "BrambleWood.Act1,BrambleWood.Act2"
 
 
+def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path):
+    counters = {"env_steps": 50}
+    save_checkpoint(tmp_path / "checkpoints", agent="", config={}, counters=counters, tensors={})
+    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
+    config = from_dict(RainbowConfig, {**small, "video_every": 30, "resume": True})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        for films in (0, 1):  # the episode that is under way, and the one that begins after 60
+            for _ in range(10):
+                envs.step(np.ones(2, np.int64))
+            assert len(list(tmp_path.glob("videos/*"))) == films
+
+
 def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path):
+    config = from_dict(RainbowConfig, {"levels": LEVELS, "num_envs": 1, "episode_steps": 3})
+    with closing(make_for(config)) as envs:
+        envs.reset(seed=0)
+        for _ in range(4):
+            envs.step(np.ones(1, np.int64))
+    assert not any(tmp_path.iterdir())
     small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
     config = from_dict(RainbowConfig, {**small, "video_every": 30})
     with closing(make_for(config)) as envs:
@@ -30,28 +49,6 @@ def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path):
     assert reader.count_frames() == 10
     assert reader.get_data(5).shape == (84 * 3, 84 * 3, 3)
     reader.close()
-
-
-def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path):
-    counters = {"env_steps": 50}
-    save_checkpoint(tmp_path / "checkpoints", agent="", config={}, counters=counters, tensors={})
-    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
-    config = from_dict(RainbowConfig, {**small, "video_every": 30, "resume": True})
-    with closing(make_for(config)) as envs:
-        envs.reset(seed=0)
-        for films in (0, 1):  # the episode that is under way, and the one that begins after 60
-            for _ in range(10):
-                envs.step(np.ones(2, np.int64))
-            assert len(list(tmp_path.glob("videos/*"))) == films
-
-
-def test_without_the_flag_there_is_no_folder(tmp_path):
-    config = from_dict(RainbowConfig, {"levels": LEVELS, "num_envs": 1, "episode_steps": 3})
-    with closing(make_for(config)) as envs:
-        envs.reset(seed=0)
-        for _ in range(4):
-            envs.step(np.ones(1, np.int64))
-    assert not any(tmp_path.iterdir())
 
 
 def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path):

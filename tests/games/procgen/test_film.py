@@ -68,22 +68,16 @@ def test_an_episode_is_played_as_it_is_told():
     np.testing.assert_array_equal(infos["final_obs"][0].transpose(1, 2, 0), played.frames[-1])
 
 
-def test_the_original_draws_the_level_before_each_action(original):
+def test_the_original_draws_the_same_episode_alone(original, tmp_path, monkeypatch):
     pictures = list(drawn_by(original, "coinrun", SHORT, episode([0.5, 0.5, 0.5])))
     assert [picture.shape for picture in pictures] == [(LARGE, LARGE, 3)] * 3
     assert [int(picture[0, 0, 0]) for picture in pictures] == [40, 41, 42]
-
-
-def test_another_episode_is_no_film(original, tmp_path, monkeypatch):
     monkeypatch.setattr(film, "play", lambda *_, **__: episode([0.5, 0.0, 0.5]))
     with pytest.raises(UserError, match="plays coinrun, level 40, otherwise"):
         film.film(
             Random(15, seed=0), "coinrun", SHORT, tmp_path / "a.mp4", seed=0, original=original
         )
     assert not list(tmp_path.glob("*a.mp4"))
-
-
-def test_a_python_without_the_original_is_one_line(monkeypatch, tmp_path):
     (tmp_path / "procgen.py").write_text("raise ImportError('no such library')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(UserError, match=r"cannot play the original: .*no such library"):

@@ -38,16 +38,13 @@ def seeds_of(envs, steps):
     return {int(level.partition(":")[2]) for *_, levels, _ in play(envs, steps) for level in levels}
 
 
-def test_levels_are_within_the_range_and_test_levels_outside_it():
+def test_levels_and_protocols_are_of_the_range_that_was_asked_for():
     config = ProcgenConfig(start_level=40, num_levels=5)
     sets = level_sets(config, test_levels="auto")
     train = seeds_of(make_vec("bigfish,bossfight", num_envs=16, config=sets["train"]), 500)
     test = seeds_of(make_vec("bigfish,bossfight", num_envs=16, config=sets["test"]), 500)
     assert train == set(range(40, 45))
     assert len(test) > 16 and min(test) >= 1_000_000
-
-
-def test_protocols_test_on_all_or_on_unseen_levels_and_exploration_on_hard_ones():
     config = ProcgenConfig(num_levels=200)
     assert level_sets(config, test_levels="all")["test"] == ProcgenConfig()
     assert level_sets(ProcgenConfig(), test_levels="auto")["test"] == ProcgenConfig()
@@ -240,7 +237,7 @@ def test_the_picture_follows_its_settings():
     assert not np.array_equal(whole, followed)
 
 
-def test_games_are_dealt_out_in_turn_with_seeds_of_their_own():
+def test_games_are_dealt_out_in_turn_and_steps_that_cannot_be_say_so():
     envs = make_vec("maze,heist", num_envs=5, config=ProcgenConfig(), seed=2)
     assert envs.games == ["maze", "heist", "maze", "heist", "maze"]
     assert envs.seeds == row_seeds(2, 5)
@@ -249,9 +246,6 @@ def test_games_are_dealt_out_in_turn_with_seeds_of_their_own():
     play(envs, 5)
     _, infos = envs.reset()  # it reports the episodes that it cuts
     assert [(e["l"], e["finished"]) for e in ended_episodes(infos)] == [(5, False)] * 5
-
-
-def test_steps_that_cannot_be_say_so():
     envs = make_vec("maze", num_envs=2, config=ProcgenConfig())
     with pytest.raises(ResetNeeded):
         envs.step(np.zeros(2, int))

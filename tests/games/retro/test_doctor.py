@@ -28,15 +28,12 @@ def test_what_procgen_lacks_is_said_with_what_to_do():
     assert "libGL.so.1" in fact.text and "apt-get install libgl1" in fact.text
 
 
-def test_a_split_without_its_roms_says_how_to_import_them(monkeypatch):
+def test_a_split_without_its_roms_and_what_is_missing_are_said(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "has_rom", lambda game: False)
     fact = doctor.split_fact("sonic-test")
     assert fact.status == "optional"
     assert "0 of 11 playable" in fact.text
     assert "retro-agents import-roms DIR" in fact.text
-
-
-def test_exit_code_1_when_something_needed_is_missing(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "facts", lambda: [Fact("emulator", "missing", "gone")])
     monkeypatch.setattr("sys.argv", ["doctor"])
     with pytest.raises(SystemExit) as error:

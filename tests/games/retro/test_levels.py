@@ -26,9 +26,6 @@ def test_splits_are_the_contests_and_brambles_can_be_played():
         *("SonicTheHedgehog-Genesis-v0", "SonicTheHedgehog2-Genesis-v0"),
         "SonicAndKnuckles3-Genesis-v0",
     }
-
-
-def test_custom_splits_are_all_custom_levels_that_stable_retro_brings():
     splits = [parse_levels(f"sonic-custom-{name}") for name in ("leaderboard", "final")]
     assert [len(split) for split in splits] == [5, 11]
     levels = {level for split in splits for level in split}
@@ -36,7 +33,7 @@ def test_custom_splits_are_all_custom_levels_that_stable_retro_brings():
     assert levels == {Level(game, state) for game in custom for state in states(game)}
 
 
-def test_levels_are_separated_by_commas_whatever_names_them():
+def test_levels_are_separated_by_commas_and_a_missing_scenario_names_others():
     game = "SonicTheHedgehog-Genesis-v0"
     assert full_name("SonicTheHedgehog-Genesis") == game  # as in 2018
     spec = f"{game}:GreenHillZone.Act1, {game.removesuffix('-v0')}:MarbleZone.Act2"
@@ -45,6 +42,8 @@ def test_levels_are_separated_by_commas_whatever_names_them():
     train, test = parse_levels("bramble-train"), parse_levels("bramble-test")
     assert parse_levels("bramble-test, bramble-train") == test + train
     assert parse_levels(f"{train[0]},bramble-test") == [train[0], *test]
+    with pytest.raises(UserError, match="no scenario 'contst': choose one of scenario"):
+        check_playable("Airstriker-Genesis-v0", "Level1", scenario="contst")
 
 
 @pytest.mark.parametrize(
@@ -88,11 +87,6 @@ def test_a_csv_with_a_mistake_is_refused_in_one_line(tmp_path, text, message):
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(UserError, match=message):
         parse_levels(str(tmp_path / "mine.csv"))
-
-
-def test_a_missing_scenario_names_the_ones_there_are():
-    with pytest.raises(UserError, match="no scenario 'contst': choose one of scenario"):
-        check_playable("Airstriker-Genesis-v0", "Level1", scenario="contst")
 
 
 @pytest.fixture

@@ -131,67 +131,31 @@ def test_passes_gymnasiums_check(playable, make):
     check_env(env.unwrapped, skip_render_check=True)
 
 
-def test_same_seed_gives_the_same_episode_and_another_seed_another(either, make):
-    level, config = either
-    env = make(level, replace(config, stick_probability=0.5))
-
-    def play(seed):
-        env.reset(seed=seed)
-        return [env.step(action % 7)[0] for action in range(60)]
-
-    first, again, other = play(3), play(3), play(4)
-    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
-    assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+B, DOWN, LEFT, RIGHT = 1, 32, 64, 128
+SEVEN_MASKS = [LEFT, RIGHT, LEFT | DOWN, RIGHT | DOWN, DOWN, DOWN | B, B]
+TEN_MASKS = [*SEVEN_MASKS, 0, LEFT | B, RIGHT | B]
 
 
 @pytest.mark.parametrize(
-    ("settings", "shape"),
+    ("settings", "actions", "masks"),
     [
-        ({}, (4, 84, 84)),
-        ({"colour": "rgb"}, (12, 84, 84)),
-        ({"colour": "rgb", "frame_stack": 1}, (3, 84, 84)),
-        ({"frame_stack": 2, "image_height": 40, "image_width": 64}, (2, 40, 64)),
+        ({"actions": 10, "stick_probability": 0.0}, range(10), np.repeat(TEN_MASKS, 4)),
+        # The first step never sticks, and a stick holds one frame.
+        (
+            {"stick_probability": 1.0},
+            (0, 1, 6),
+            [LEFT] * 4 + [LEFT] + [RIGHT] * 3 + [RIGHT] + [B] * 3,
+        ),
     ],
+    ids=["ten", "stuck"],
 )
-def test_observations_have_the_configured_shape(either, make, settings, shape):
-    level, config = either
+def test_actions_are_buttons_and_stick_for_a_frame(bramble, make, settings, actions, masks):
+    level, config = bramble
     env = make(level, replace(config, **settings))
-    obs, _ = env.reset()
-    assert obs.shape == env.observation_space.shape == shape
-    obs, *_ = env.step(0)
-    assert obs.shape == shape
-    assert obs.dtype == np.uint8
-
-
-def test_ten_actions_add_no_op_and_running_jumps(bramble, make):
-    level, config = bramble
-    env = make(level, replace(config, actions=10, stick_probability=0))
     env.reset()
-    for action in range(10):
+    for action in actions:
         env.step(action)
-    masks = list(env.unwrapped.emulator.masks)[::4]
-    b, down, left, right = 1, 32, 64, 128
-    seven = [left, right, left | down, right | down, down, down | b, b]
-    assert masks == [*seven, 0, left | b, right | b]
-
-
-def test_first_step_never_sticks_and_a_stick_holds_one_frame(bramble, make):
-    level, config = bramble
-    env = make(level, replace(config, stick_probability=1.0))
-    env.reset()
-    for action in (0, 1, 6):
-        env.step(action)
-    left, right, b = 64, 128, 1
-    expected = [left] * 4 + [left] + [right] * 3 + [right] + [b] * 3
-    assert list(env.unwrapped.emulator.masks) == expected
-
-
-def test_step_limit_is_a_truncation(either, make):
-    level, config = either
-    env = make(level, replace(config, episode_steps=10))
-    env.reset()
-    ends = [env.step(1)[2:4] for _ in range(10)]
-    assert ends == [(False, False)] * 9 + [(False, True)]
+    assert list(env.unwrapped.emulator.masks) == list(masks)
 
 
 def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):

@@ -153,14 +153,6 @@ def test_buttons_are_filtered_as_by_the_emulator():
     emulated.close()
 
 
-def test_a_limit_that_no_run_reaches_may_be_of_any_size():
-    config = EnvConfig(episode_steps=5 * 10**9, backend="native")
-    envs = make_vec(ACTS[:2], num_envs=2, seed=0, rotate_every=7 * 10**9, config=config)
-    envs.reset()
-    assert not envs.step(np.ones(2, np.int64))[3].any()
-    envs.close()
-
-
 def test_rotating_rows_are_as_in_the_emulator():
     config = EnvConfig(episode_steps=33)
     envs = [
@@ -319,11 +311,21 @@ def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(tmp_pat
         games.cache_clear()
 
 
-def test_a_level_of_another_game_is_no_start(make):
+def test_limits_and_levels_that_are_none_are_said_and_large_ones_play(make):
     envs = make(1)
     other = {"levels": ["Airstriker-Genesis-v0:Level1"]}
     with pytest.raises(UserError, match="is not a level of this environment's game"):
         envs.reset(options=other)
+    one = cartridge(GAME)
+    acts = {Level(str(copy), level.state): 0 for copy in range(71) for level in one.acts}
+    many = replace(one, packs=one.packs * 71, acts=acts)
+    with pytest.raises(UserError, match="4,118 acts of 71 cartridges are more than"):
+        Games(many, count=1, config=EnvConfig())
+    config = EnvConfig(episode_steps=5 * 10**9, backend="native")
+    envs = make_vec(ACTS[:2], num_envs=2, seed=0, rotate_every=7 * 10**9, config=config)
+    envs.reset()
+    assert not envs.step(np.ones(2, np.int64))[3].any()
+    envs.close()
 
 
 @pytest.mark.parametrize("before", [[], [-1]])
@@ -342,14 +344,6 @@ def test_a_state_looks_alike_in_an_instance_that_has_played_other_zones(before):
         found.step(0, 3)
         fresh.step(0, 3)
         np.testing.assert_array_equal(fresh.observations, found.observations)
-
-
-def test_more_acts_than_the_engine_holds_are_refused():
-    one = cartridge(GAME)
-    acts = {Level(str(copy), level.state): 0 for copy in range(71) for level in one.acts}
-    many = replace(one, packs=one.packs * 71, acts=acts)
-    with pytest.raises(UserError, match="4,118 acts of 71 cartridges are more than"):
-        Games(many, count=1, config=EnvConfig())
 
 
 def test_all_states_are_apart_and_begin_alike():

@@ -30,14 +30,11 @@ def test_random_play_takes_every_action_as_often():
     assert (np.abs(np.bincount(actions) - 10_000) < 500).all()
 
 
-def test_run_and_jump_jumps_five_steps_of_21_or_as_it_is_given():
+def test_run_and_jump_has_its_rhythm_anew_with_every_episode():
     policy, other = RunAndJump(), RunAndJump(period=4, hold=1)
     actions = np.array([policy.act(OBS) for _ in range(63)])
     assert all((row == ([JUMP] * 5 + [RIGHT] * 16) * 3).all() for row in actions.T)
     assert [int(other.act(OBS)[0]) for _ in range(8)] == [JUMP, RIGHT, RIGHT, RIGHT] * 2
-
-
-def test_run_and_jump_begins_its_rhythm_with_every_episode():
     policy, starts = RunAndJump(period=4, hold=1), np.array([False, True, False])
     for _ in range(2):
         policy.act(OBS)

@@ -21,54 +21,71 @@ def box(shape=SHAPE, dtype=np.float32, high=1.0):
     return gymnasium.spaces.Box(0, high, shape, dtype)
 
 
-BOTH = {
+def plain(*names):
+    """Wrappers that need nothing but the environment."""
+    return dict.fromkeys(names, lambda wrapper, env, _: wrapper(env))
+
+
+BOTH = plain(
+    "FlattenObservation",
+    "HumanRendering",
+    "NormalizeObservation",
+    "NormalizeReward",
+    "RecordEpisodeStatistics",
+) | {
     "ClipReward": lambda w, env, _: w(env, -1, 1),
     "DtypeObservation": lambda w, env, _: w(env, np.float32),
-    "FlattenObservation": lambda w, env, _: w(env),
-    "HumanRendering": lambda w, env, _: w(env),
-    "NormalizeObservation": lambda w, env, _: w(env),
-    "NormalizeReward": lambda w, env, _: w(env),
-    "RecordEpisodeStatistics": lambda w, env, _: w(env),
     "RecordVideo": lambda w, env, folder: w(env, str(folder), episode_trigger=lambda _: True),
     "RescaleObservation": lambda w, env, _: w(env, np.float32(0), np.float32(1)),
     "ReshapeObservation": lambda w, env, _: w(env, (2, 2, 20, 24)),
     "TransformReward": lambda w, env, _: w(env, lambda reward: reward / 100),
 }
-SINGLE = BOTH | {
-    "ArrayConversion": lambda w, env, _: w(env, np, np),
-    "NumpyToTorch": lambda w, env, _: w(env),
-    "AddRenderObservation": lambda w, env, _: w(env),
-    "AddWhiteNoise": lambda w, env, _: w(env, 0.1),
-    "Autoreset": lambda w, env, _: w(env),
-    "DelayObservation": lambda w, env, _: w(env, 1),
-    "DiscretizeObservation": lambda w, env, _: w(env, 2, multidiscrete=True),
-    "FrameStackObservation": lambda w, env, _: w(env, 2),
-    "MaxAndSkipObservation": lambda w, env, _: w(env, 2),
-    "ObstructView": lambda w, env, _: w(env, 0.1, 4),
-    "OrderEnforcing": lambda w, env, _: w(env),
-    "PassiveEnvChecker": lambda w, env, _: w(env),
-    "RenderCollection": lambda w, env, _: w(env),
-    "RepeatAction": lambda w, env, _: w(env, 2),
-    "StickyAction": lambda w, env, _: w(env, 0.5),
-    "TimeAwareObservation": lambda w, env, _: w(wrappers.TimeLimit(env, 9), flatten=False),
-    "TimeLimit": lambda w, env, _: w(env, 3),
-    "TransformAction": lambda w, env, _: w(env, lambda action: 6 - action, env.action_space),
-    "TransformObservation": lambda w, env, _: w(env, lambda o: np.float32(o / 255), box()),
-}
-MANY = BOTH | {
-    "DictInfoToList": lambda w, env, _: w(env),
-    "TransformAction": lambda w, env, _: w(env, lambda actions: 6 - actions),
-    "TransformObservation": lambda w, env, _: w(
-        env, lambda o: np.float32(o / 255), single_observation_space=box()
-    ),
-    "VectorizeTransformAction": lambda w, env, _: w(
-        env, wrappers.TransformAction, func=lambda a: 6 - a, action_space=env.single_action_space
-    ),
-    "VectorizeTransformObservation": lambda w, env, _: w(
-        env, wrappers.DtypeObservation, dtype=np.float32
-    ),
-    "VectorizeTransformReward": lambda w, env, _: w(env, wrappers.ClipReward, max_reward=1),
-}
+SINGLE = (
+    BOTH
+    | plain(
+        "NumpyToTorch",
+        "AddRenderObservation",
+        "Autoreset",
+        "OrderEnforcing",
+        "PassiveEnvChecker",
+        "RenderCollection",
+    )
+    | {
+        "ArrayConversion": lambda w, env, _: w(env, np, np),
+        "AddWhiteNoise": lambda w, env, _: w(env, 0.1),
+        "DelayObservation": lambda w, env, _: w(env, 1),
+        "DiscretizeObservation": lambda w, env, _: w(env, 2, multidiscrete=True),
+        "FrameStackObservation": lambda w, env, _: w(env, 2),
+        "MaxAndSkipObservation": lambda w, env, _: w(env, 2),
+        "ObstructView": lambda w, env, _: w(env, 0.1, 4),
+        "RepeatAction": lambda w, env, _: w(env, 2),
+        "StickyAction": lambda w, env, _: w(env, 0.5),
+        "TimeAwareObservation": lambda w, env, _: w(wrappers.TimeLimit(env, 9), flatten=False),
+        "TimeLimit": lambda w, env, _: w(env, 3),
+        "TransformAction": lambda w, env, _: w(env, lambda action: 6 - action, env.action_space),
+        "TransformObservation": lambda w, env, _: w(env, lambda o: np.float32(o / 255), box()),
+    }
+)
+MANY = (
+    BOTH
+    | plain("DictInfoToList")
+    | {
+        "TransformAction": lambda w, env, _: w(env, lambda actions: 6 - actions),
+        "TransformObservation": lambda w, env, _: w(
+            env, lambda o: np.float32(o / 255), single_observation_space=box()
+        ),
+        "VectorizeTransformAction": lambda w, env, _: w(
+            env,
+            wrappers.TransformAction,
+            func=lambda a: 6 - a,
+            action_space=env.single_action_space,
+        ),
+        "VectorizeTransformObservation": lambda w, env, _: w(
+            env, wrappers.DtypeObservation, dtype=np.float32
+        ),
+        "VectorizeTransformReward": lambda w, env, _: w(env, wrappers.ClipReward, max_reward=1),
+    }
+)
 NOT = {
     "AtariPreprocessing": "is for the Arcade Learning Environment",
     "ClipAction": "needs actions in a Box",

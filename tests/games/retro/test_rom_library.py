@@ -104,7 +104,7 @@ def test_imports_by_content_whatever_the_name_and_a_second_time_nothing(library,
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-def test_finds_a_rom_in_a_zip_and_says_which(library, mine):
+def test_finds_a_rom_in_a_zip_and_an_arcade_set_stays_one(library, mine):
     with zipfile.ZipFile(mine / "pack.zip", "w") as archive:
         archive.writestr("read.me", "hello")
         archive.writestr("folder/hog.md", BASE)
@@ -112,6 +112,10 @@ def test_finds_a_rom_in_a_zip_and_says_which(library, mine):
     assert report["hog.md"] == ("imported", "Hog-Genesis-v0")
     assert report["read.me"][0] == "no"
     assert "pack.zip" not in report
+    (mine / "x.zip").write_bytes(b"PK\x03\x04 an arcade set")
+    assert lines(mine)["x.zip"] == ("imported", "Set-FBNeo-v0")
+    for name in ("rom.zip", "set.zip"):
+        assert (library / "stable/Set-FBNeo-v0" / name).is_file()
 
 
 def test_headers_are_dropped_or_kept_as_the_emulator_needs(library, mine):
@@ -123,13 +127,6 @@ def test_headers_are_dropped_or_kept_as_the_emulator_needs(library, mine):
     assert (library / "stable/Hog-Genesis-v0/rom.md").read_bytes() == BASE
     assert (library / "experimental/Plumber-Nes-v0/rom.nes").read_bytes()[:4] == b"NES\x1a"
     assert lines(mine)["plumber.nes"][0] == "there"
-
-
-def test_an_arcade_set_stays_a_zip_under_both_its_names(library, mine):
-    (mine / "x.zip").write_bytes(b"PK\x03\x04 an arcade set")
-    assert lines(mine)["x.zip"] == ("imported", "Set-FBNeo-v0")
-    for name in ("rom.zip", "set.zip"):
-        assert (library / "stable/Set-FBNeo-v0" / name).is_file()
 
 
 def test_builds_custom_levels_from_the_version_that_fits(library, mine):

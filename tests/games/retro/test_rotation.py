@@ -38,7 +38,7 @@ def two_games(tmp_path):
 CONFIG = EnvConfig(scenario="scenario", episode_steps=25)
 
 
-def test_a_switch_is_a_truncation_after_rotate_every_steps(two_games):
+def test_a_switch_is_a_truncation_and_cuts_no_episode_that_ends_by_itself(two_games):
     env = make_rotating_env(two_games, CONFIG, rotate_every=40)
     _, info = env.reset(seed=0)
     played, ends = [info["level"]], []
@@ -55,9 +55,6 @@ def test_a_switch_is_a_truncation_after_rotate_every_steps(two_games):
     ]
     names = [str(level) for level in two_games]
     assert played == [name for name in names for _ in range(2)] + names[:1]
-
-
-def test_an_episode_that_ends_by_itself_on_a_switch_is_not_cut_by_it(two_games):
     env = make_rotating_env(two_games, CONFIG, rotate_every=25)
     env.reset()
     for step in range(25):
@@ -68,7 +65,7 @@ def test_an_episode_that_ends_by_itself_on_a_switch_is_not_cut_by_it(two_games):
     assert following["level"] == str(two_games[1])
 
 
-def test_without_rotation_a_worker_plays_its_levels_in_turn(two_games):
+def test_without_rotation_levels_come_in_turn_and_a_single_one_is_never_cut(two_games):
     env = make_rotating_env(two_games[:2], CONFIG, rotate_every=0)
     played = []
     for _ in range(4):
@@ -77,9 +74,6 @@ def test_without_rotation_a_worker_plays_its_levels_in_turn(two_games):
             env.step(0)
     env.close()
     assert played == [str(level) for level in two_games[:2]] * 2
-
-
-def test_a_single_level_is_never_cut(two_games):
     env = make_rotating_env(two_games[:1], CONFIG, rotate_every=5)
     env.reset()
     ends = [env.step(0)[3] for _ in range(25)]

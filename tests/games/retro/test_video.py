@@ -109,13 +109,19 @@ def test_a_film_has_every_frame_and_leaves_nothing_where_it_is_broken_off(tmp_pa
     assert [child.name for child in tmp_path.iterdir()] == ["new"]
 
 
-def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
+def test_what_is_no_recording_or_folder_is_refused_in_one_line(tmp_path, bramble):
     (tmp_path / "x.bk2").write_bytes(b"nothing")
     with zipfile.ZipFile(tmp_path / "zip.bk2", "w") as archive:
         archive.writestr("another", "zip")
     for name in ("x.bk2", "zip.bk2"):
         with pytest.raises(UserError, match=r"not a \.bk2"):
             next(screens(tmp_path / name))
+    level, config = bramble
+    (tmp_path / "file").touch()
+    env = make_contest_env(level, config, record_dir=tmp_path / "file")
+    with pytest.raises(UserError, match=r"cannot write .*file"):
+        env.reset()
+    env.close()
 
 
 @pytest.fixture(scope="module", params=["native", "emulator"])
@@ -161,12 +167,3 @@ def test_a_film_that_cannot_be_is_one_line(recordings, monkeypatch, capsys, tmp_
         message = capsys.readouterr().err
         assert error.value.code == 2
         assert message.startswith(f"error: {words}") and message.count("\n") == 1
-
-
-def test_a_folder_that_cannot_be_recorded_into_is_one_line(bramble, tmp_path):
-    level, config = bramble
-    (tmp_path / "file").touch()
-    env = make_contest_env(level, config, record_dir=tmp_path / "file")
-    with pytest.raises(UserError, match=r"cannot write .*file"):
-        env.reset()
-    env.close()
