@@ -1,4 +1,4 @@
-"""What an agent's package offers to everybody who knows only its name: one written protocol."""
+"""What an agent package offers to code that knows only its name: one written protocol."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.fields import flag_with
 
 AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
-"""Packages named in messages; any other that keeps to the protocol works too."""
+"""Packages named in messages; any other that follows the protocol works too."""
 
 
 class AgentPackage:
-    """The agent package of a name; each of its parts is imported when it is asked for.
+    """The agent package with a name; each of its parts is imported when it is first needed.
 
     config.py has `Config`, a frozen dataclass with the sections `run` and `env`, whose fields say
     their roles. presets/ holds NAME.yaml files. agent.py has `build` and `load`, train.py `run`.
@@ -33,7 +33,7 @@ class AgentPackage:
         self.name, self.PRESETS = name, home / "presets"
 
     def part(self, module: str, name: str) -> Any:
-        """That name of that module. UserError: the package lacks it."""
+        """The object of that name in that module. Raises UserError if the package lacks it."""
         try:
             return getattr(importlib.import_module(f"{self.name}.{module}"), name)
         except AttributeError:
@@ -44,12 +44,12 @@ class AgentPackage:
 
     @property
     def about(self) -> str:
-        """The first line that it says of itself."""
+        """The first line of its docstring."""
         return (importlib.import_module(self.name).__doc__ or "").partition("\n")[0]
 
     @property
     def Config(self) -> Any:  # noqa: N802  a class
-        """Its config."""
+        """Its config class."""
         return self.part("config", "Config")
 
     def build(
@@ -59,13 +59,12 @@ class AgentPackage:
         *,
         device: str = "cpu",
     ) -> Agent:
-        """The agent of a checkpoint's config and weights (its tensors["net"]); without these an
-        untrained one."""
+        """The agent with a checkpoint's config and weights (its tensors["net"]); untrained without
+        weights."""
         return self.part("agent", "build")(config, weights, device=device)
 
     def load(self, folder: Path | str, *, device: str = "cpu") -> Agent:
-        """The agent in a checkpoint folder. Raises UserError if it is cut off, or another
-        package's."""
+        """The agent in a checkpoint folder. Raises UserError if it is damaged or foreign."""
         return self.part("agent", "load")(folder, device=device)
 
     @property
@@ -76,7 +75,7 @@ class AgentPackage:
 
 
 def with_this_project() -> dict[str, str]:
-    """The environment variables of a process that finds this project where this one does."""
+    """Environment variables with which another process finds this project's code."""
     if Path(sysconfig.get_path("purelib")).resolve() == ROOT:  # every process finds it there
         return {}
     places = [str(ROOT), os.environ.get("PYTHONPATH")]
@@ -89,13 +88,13 @@ def is_package(name: str) -> bool:
 
 
 def shipped(name: str) -> Path | None:
-    """The checkpoint folder that comes with the package of that name, if one does."""
+    """The checkpoint folder that is shipped with the package of that name, if any."""
     home = home_of(name)
     return home / "pretrained" if home and (home / "pretrained").is_dir() else None
 
 
 def home_of(name: str) -> Path | None:
-    """The folder of an agent package, found without importing it; None: there is none."""
+    """The folder of an agent package, found without importing it; None if there is none."""
     spec = None
     with contextlib.suppress(ImportError, ValueError):
         spec = importlib.util.find_spec(name) if name.isidentifier() else None
@@ -104,7 +103,7 @@ def home_of(name: str) -> Path | None:
 
 
 def find(name: str) -> AgentPackage:
-    """The package of that name. UserError: there is none, or it lacks a part of the protocol."""
+    """The package of that name. Raises UserError if it does not exist or lacks a required part."""
     if (home := home_of(name)) is None:
         known = [agent for agent in AGENTS if is_package(agent)]
         raise UserError(f"no agent {name!r} is installed here; {nearest_text(name, known)}")
@@ -112,10 +111,10 @@ def find(name: str) -> AgentPackage:
 
 
 def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:
-    """UserError: an agent from `source` sees or does other things than this run.
+    """Raises UserError if an agent from `source` has other observations or actions than this run.
 
     theirs, ours: settings of environments (`envs.EnvSettings`). wider: this run may have further
-    actions behind theirs.
+    actions after theirs.
     """
     most = theirs.spec().actions if wider else None
 

@@ -1,4 +1,4 @@
-"""Checkpoints: one folder each, written beside and renamed, read without running code from it.
+"""Checkpoints: one folder each, written as a draft and renamed, read without running its code.
 
 checkpoints/step-000050000/
     meta.json            format, agent, counters, and size and SHA-256 of every other file
@@ -46,7 +46,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class _File(msgspec.Struct, omit_defaults=True):
-    """What meta.json says of a file; dtype and shape for arrays only."""
+    """A file's entry in meta.json; dtype and shape for arrays only."""
 
     size: int
     sha256: str
@@ -61,13 +61,13 @@ class _Meta(msgspec.Struct):
     counters: dict[str, int]
     files: dict[str, _File]
     tables: dict[str, int] = {}
-    """Bytes of the run's tables as it was written, which they only exceed later."""
+    """Sizes of the run's tables in bytes at that time; later they only grow."""
 
 
 @final
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """What one checkpoint folder holds. `arrays` are read from disk when they are asked for."""
+    """The contents of a checkpoint folder. `arrays` are read from disk on first use."""
 
     folder: Path
     agent: str
@@ -78,13 +78,13 @@ class Checkpoint:
     state: dict[str, Any]
 
     def of(self, agent: str) -> Checkpoint:
-        """Itself. UserError: it is another agent's."""
+        """Itself. Raises UserError if another agent saved it."""
         if self.agent != agent:
             raise UserError(f"{self.folder} is a checkpoint of {self.agent!r}, not of {agent}")
         return self
 
     def config_as(self, cls: type[T]) -> T:
-        """Its config. UserError: it has other fields than a `cls`: another version saved it."""
+        """Its config. Raises UserError if another version saved it, with other fields."""
         try:
             return from_dict(cls, self.config)
         except UserError as error:
@@ -95,13 +95,12 @@ class Checkpoint:
             ) from None
 
     def check_run(self, part: str) -> None:
-        """UserError: this has not what a run keeps by that name; it is an agent alone."""
+        """Raises UserError if it lacks this part of a run, that is, if it holds an agent alone."""
         if part not in self.state and part not in self.tensors:
             raise UserError(f"{self.folder} is an agent alone, not a run: give it to --init")
 
     def check_same(self, config: Any) -> None:
-        """Raises UserError if a run of that config cannot be resumed from it: a field differs that
-        is fixed within a run."""
+        """Raises UserError if a run of that config cannot resume from it: fixed fields differ."""
         before, now = flat(self.config), flat(to_dict(config))
         for name in fields(config, "fixed", "switch"):
             theirs, ours = before[name], now[name]
@@ -127,10 +126,10 @@ def save_checkpoint(
     """Write a checkpoint into a run's `checkpoints` folder and return its folder.
 
     agent: the package whose `load` reads it. config: a dataclass or a dictionary.
-    counters: must hold env_steps, which names the folder. state: what msgpack can hold.
-    keep: how many checkpoints stay; older ones go once this one is complete.
-    UserError: it cannot be written (a full disk), or the folder holds one of a later step; what is
-    there is intact.
+    counters: must hold env_steps, which names the folder. state: anything that msgpack can hold.
+    keep: how many checkpoints remain; older ones are deleted once this one is complete.
+    Raises UserError if it cannot be written (a full disk), or if the folder holds a later step;
+    what exists stays intact.
     """
     folder = Path(folder)
     final_folder = folder / f"step-{counters['env_steps']:09d}"
@@ -141,7 +140,7 @@ def save_checkpoint(
         later = [path.name for path in there if step_of(path) > steps]
         if later:
             raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
-        for left_over in folder.glob(".draft-*"):  # of a run that was killed while it saved
+        for left_over in folder.glob(".draft-*"):  # from a run that was killed while saving
             shutil.rmtree(left_over)
         draft.mkdir()
         _write_files(draft, tensors=tensors, arrays=arrays or {}, state=state or {})
@@ -169,7 +168,7 @@ def save_checkpoint(
 
 
 def _kept_settings(config: Any) -> dict[str, Any]:
-    """What a checkpoint keeps of a config: not where the run lies, nor whether it was resumed."""
+    """The settings that a checkpoint keeps: all but the run's folder and whether it was resumed."""
     values = dict(config) if isinstance(config, dict) else to_dict(config)
     if "run" in values:
         place = fields(RunSettings, "launch", but="start")
@@ -178,9 +177,10 @@ def _kept_settings(config: Any) -> dict[str, Any]:
 
 
 def load_checkpoint(folder: Path | str) -> Checkpoint:
-    """Read a checkpoint, given its folder or a run folder (then the latest one in it).
+    """Read a checkpoint, given its folder or a run folder (whose latest one is read).
 
-    Nothing in it is run as code. UserError: there is none, or it is foreign, cut off or damaged.
+    Runs no code from it. Raises UserError if there is none, or if it is foreign, cut off or
+    damaged.
     """
     folder = latest_checkpoint(folder)
     meta = _read_meta(folder)
@@ -207,44 +207,44 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
 
 
 def load_to_resume(run_dir: Path | str) -> Checkpoint:
-    """A run's newest intact checkpoint. Newer ones that are damaged are put aside, and so much is
-    said on stderr; rows that the run's tables have lost, too.
+    """A run's newest intact checkpoint. Newer ones that are damaged are set aside, with a warning
+    on stderr, as for rows that the run's tables have lost.
 
-    UserError: there is none.
+    Raises UserError if there is none.
     """
     while True:
         folder = latest_checkpoint(run_dir)
         try:
             saved, meta = load_checkpoint(folder), _read_meta(folder)
             for name, facts in meta.files.items():
-                if name.endswith(".npy.zst"):  # is read later, and not as a whole
+                if name.endswith(".npy.zst"):  # read later, in pieces
                     _read(folder / name, facts)
             break
         except Damaged as error:
             last = len(complete_checkpoints(folder.parent)) < 2
             if not folder.exists():
-                continue  # another process of the run put it aside
+                continue  # another process of the run set it aside
             if last:
                 raise
             aside = folder.with_name(folder.name + DAMAGED)
             shutil.rmtree(aside, ignore_errors=True)
             with contextlib.suppress(FileNotFoundError):  # as above
                 folder.rename(aside)
-            print(f"warning: {error}; going on from the one before it", file=sys.stderr)
+            print(f"warning: {error}; resuming from the one before it", file=sys.stderr)
     for name, size in meta.tables.items():
         path = folder.parents[1] / name
         found = path.stat().st_size if path.is_file() else 0
         if found < size:
             lost = f"{path} is cut: {found} bytes, {size} expected"
-            print(f"warning: {lost}; going on without the rows it lacks", file=sys.stderr)
+            print(f"warning: {lost}; continuing without the missing rows", file=sys.stderr)
     return saved
 
 
 def latest_checkpoint(path: Path | str) -> Path:
-    """The checkpoint folder that `path` is, or the latest one of the run folder that `path` is, or
-    the one that comes with the agent of that name.
+    """The checkpoint folder at `path`, or the latest one of the run folder at `path`, or the one
+    that is shipped with the agent of that name.
 
-    UserError: there is none.
+    Raises UserError if there is none.
     """
     path = Path(path)
     if (path / "meta.json").is_file():
@@ -258,29 +258,29 @@ def latest_checkpoint(path: Path | str) -> Path:
     if (path / "config.json").is_file() and not CHECKPOINT.fullmatch(path.name):
         raise UserError(
             f"the run in {path} has saved no checkpoint: give one that has, or delete that folder "
-            "and start it anew"
+            "and start the run again"
         )
     reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
     if path.is_dir():
-        reason = "no meta.json is in it, nor checkpoints/step-…"
+        reason = "it has neither meta.json nor checkpoints/step-…"
     if is_package(str(path)):
-        reason = "that agent comes without weights"
+        reason = "that agent is shipped without weights"
     raise UserError(
-        f"no checkpoint at {path}: {reason}; give a run or a checkpoint's folder, or the name of "
-        f"an agent that comes with one ({', '.join(filter(shipped, AGENTS))})"
+        f"no checkpoint at {path}: {reason}; give a run or checkpoint folder, or the name of "
+        f"an agent that is shipped with one ({', '.join(filter(shipped, AGENTS))})"
     )
 
 
 def agent_of(folder: Path | str) -> str:
-    """The package that saved a checkpoint, or a run's latest. UserError: there is no good one."""
+    """The package that saved a checkpoint, or a run's latest. Raises UserError if none."""
     return _read_meta(latest_checkpoint(folder)).agent
 
 
 def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
-    """The agent saved in a checkpoint (or in a run's latest), ready to `act`.
+    """The agent saved in a checkpoint (or in a run's latest one), ready to `act`.
 
     Calls `load(folder, device=device)` of the package that the checkpoint names.
-    UserError: no such package, or no good checkpoint.
+    Raises UserError if there is no such package or no intact checkpoint.
     """
     folder = latest_checkpoint(folder)
     name = agent_of(folder)
@@ -296,7 +296,7 @@ def _write_files(
     arrays: Mapping[str, Rows],
     state: Mapping[str, Any],
 ) -> None:
-    """Write every file but the two JSON ones."""
+    """Write all files but the two JSON files."""
     for name in (*tensors, *arrays):
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} cannot name a file: letters, digits, - and _ only")
@@ -317,14 +317,14 @@ def _write_json(path: Path, values: Any) -> None:
 
 
 def _synced(path: Path) -> _File:
-    """Force a file to disk -> what meta.json says of it."""
+    """Force a file to disk -> its entry in meta.json."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         return _File(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def _publish(draft: Path, final_folder: Path) -> None:
-    """Give a complete draft its name, so that a kill at any moment leaves a whole checkpoint."""
+    """Rename a complete draft, so that a kill at any moment leaves a whole checkpoint."""
     _sync_folder(draft)
     if final_folder.exists():
         aside = final_folder.with_name(final_folder.name + ASIDE)
@@ -347,7 +347,7 @@ def _prune(folder: Path, *, keep: int) -> None:
     replaced = [path for path in complete if path.name.endswith(ASIDE)]
     kept = [path for path in complete if path not in replaced]
     for path in replaced + kept[: max(len(kept) - keep, 0)]:
-        # Unnamed as a checkpoint first: a kill while deleting must not leave half of one.
+        # It is renamed first, so that a kill while deleting does not leave half a checkpoint.
         doomed = path.with_name(f".draft-{path.name}")
         with contextlib.suppress(OSError):
             path.rename(doomed)

@@ -25,12 +25,12 @@ def load_config(
     command: str,
     defaults: Mapping[str, Any] = NOTHING,
 ) -> T:
-    """Config of a command: defaults of `cls` <- --preset <- --config <- flags; later ones win.
+    """Config of a command: defaults of `cls` <- --preset <- --config <- flags; the last one wins.
 
     argv: the arguments without the program. presets: folder of NAME.yaml files, if any.
-    command: as it is called, for --help. defaults: of some fields, instead of those of `cls`.
-    Raises UserError for an unknown preset, field or flag (names the nearest), an unreadable file or
-    a bad value.
+    command: its name in --help. defaults: replace those of `cls` for some fields.
+    Raises UserError for an unknown preset, field or flag (and names the nearest one), an unreadable
+    file or a bad value.
     """
     words = Words(cls, argv, command=command, presets=preset_names(presets), files=True)
     return _loaded(cls, words, presets, defaults=defaults)
@@ -43,11 +43,11 @@ def parse_command(
     command: str,
     defaults: Mapping[str, Any] = NOTHING,
 ) -> T:
-    """`cls` from a command's arguments alone, where there are no presets; some may be required.
+    """`cls` from a command's arguments alone, without presets; some fields may be required.
 
-    argv: without the program; None: the program's own. command: how it is called, for --help.
-    defaults: of some fields, instead of those of `cls`. Raises UserError for unknown, missing or
-    bad arguments.
+    argv: without the program; None: this program's own. command: its name in --help.
+    defaults: replace those of `cls` for some fields. Raises UserError for unknown, missing or bad
+    arguments.
     """
     argv = sys.argv[1:] if argv is None else argv
     words = Words(cls, argv, command=command, presets=(), files=False)
@@ -57,14 +57,14 @@ def parse_command(
 def load_run_config(
     cls: type[T], argv: Sequence[str] | None = None, *, presets: Path, command: str
 ) -> T:
-    """`load_config` of a trainer; without argv, of the program's arguments.
+    """`load_config` for a trainer; without argv, of this program's arguments.
 
-    A resumed run keeps its own config, as far as no flag or file changes it. Raises UserError also
-    for a preset, which is all of a config, and for what a run begins with.
+    A resumed run keeps its own config, except where flags or a file change it. Raises UserError
+    also for a preset, which would replace all of it, and for a field that only a new run may set.
     """
     argv = sys.argv[1:] if argv is None else argv
     words = Words(cls, argv, command=command, presets=preset_names(presets), files=True)
-    # Before anything is checked: what does not fit the defaults may fit the run.
+    # Before anything is checked: what contradicts the defaults may suit the run.
     given = {**words.in_file, **words.given}
     run_dir = Path(str(given.get("run_dir", flat(to_dict(cls())).get("run_dir"))))
     own = run_dir / "config.json"
@@ -72,7 +72,7 @@ def load_run_config(
         return _loaded(cls, words, presets)
     if words.preset is not None:
         raise UserError(
-            f"--preset {words.preset} is for the start of a run: to go on with another setting, "
+            f"--preset {words.preset} is for the start of a run: to resume with another setting, "
             "give it as a flag or in a file for --config"
         )
     kept = read_file(own, what=str(own)) | {"run_dir": str(run_dir)}
@@ -84,15 +84,15 @@ def load_run_config(
     for name in fields(config, "start"):
         if name in kept and now[name] != kept[name]:
             raise UserError(
-                f"{flag_with(name, now[name])} is for the start of a run, and {run_dir} goes on: "
+                f"{flag_with(name, now[name])} is for the start of a run; {run_dir} is resumed: "
                 "leave it out"
             )
     return config
 
 
 def _not_ours(run_dir: Path, field: str, *, command: str) -> str:
-    """What to say of a run with a field that this command's config lacks: it is another agent's,
-    which its last checkpoint names."""
+    """The error for a run with a field that this command's config lacks: another agent's run, which
+    its last checkpoint names."""
     with suppress(OSError, ValueError, LookupError):
         newest = complete_checkpoints(run_dir / "checkpoints")[-1]
         agent = json.loads((newest / "meta.json").read_text(encoding="utf-8"))["agent"]
@@ -101,7 +101,7 @@ def _not_ours(run_dir: Path, field: str, *, command: str) -> str:
             return f"{run_dir} is a run of {agent}: {goes_on}"
     return (
         f"{run_dir} is not a run of {command} (its config.json has the field {field!r}); resume it "
-        "with the agent that began it, as it was then"
+        "with the agent and version that began it"
     )
 
 
@@ -138,7 +138,7 @@ def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:
 
 
 def _check_effects(config: Any, given: Iterable[str]) -> None:
-    """Raises UserError if nothing would read one of the fields that are given as flags."""
+    """Raises UserError if one of the given flags would have no effect."""
     values, here = flat(to_dict(config)), places(config)
     for name in given:
         others, other = here[name].says("only_with", ()), here[name].says("without")

@@ -1,7 +1,7 @@
-"""Configs: frozen dataclasses, made of plain values and written as such.
+"""Configs: frozen dataclasses, built from plain values and saved as such.
 
 A config may have sections: fields that are dataclasses of their own (the run, the environment).
-Flags and files name all fields flat; config.json keeps the sections apart, and reads back too.
+Flags and files name all fields flat; config.json keeps the sections, and can be read back too.
 """
 
 import dataclasses
@@ -33,27 +33,27 @@ T = TypeVar("T")
 
 
 def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
-    """`cls` from a mapping, flat or with its sections apart, such as a parsed JSON file.
+    """`cls` from a mapping, flat or with sections, such as a parsed JSON file.
 
-    Fields that are not given keep their defaults. Text is taken where it spells a number, because
+    Fields that are not given keep their defaults. Text that spells a number is accepted, because
     YAML reads 1e-4 as text. Raises UserError for unknown names and wrong types.
     """
     return _filled(cls, values, None if required(cls) else cls())
 
 
 def replaced(config: T, **values: Any) -> T:
-    """The config with other values of some fields, in whichever section they are. Raises UserError
-    for unknown names and wrong types."""
+    """The config with some fields replaced, in whichever section they are. Raises UserError for
+    unknown names and wrong types."""
     return _filled(type(config), values, config)
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """A dataclass as a dictionary of what JSON can hold, sections apart; `from_dict` reads it."""
+    """A dataclass as a dictionary of JSON values, with sections; `from_dict` reads it."""
     return msgspec.to_builtins(config, enc_hook=_encode_hook)
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values with those of all sections side by side."""
+    """The values of all sections in one flat dictionary."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         found |= value if isinstance(value, Mapping) else {name: value}
@@ -61,12 +61,12 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def preset_names(presets: Path | None) -> list[str]:
-    """Names of the presets in a folder, sorted; none without a folder."""
+    """Names of the presets in a folder, sorted; [] without a folder."""
     return sorted(path.stem for path in presets.glob("*.yaml")) if presets else []
 
 
 def _filled(cls: Any, values: Mapping[str, Any], before: Any) -> Any:
-    """`cls` with values, flat or not; what is not given is as in `before`, or the defaults."""
+    """`cls` from values, flat or not; missing ones come from `before`, or the defaults."""
     given = flat(values)
     everything = given if before is None else {**flat(to_dict(before)), **given}
     here = places(cls, everything)
@@ -85,7 +85,7 @@ def _filled(cls: Any, values: Mapping[str, Any], before: Any) -> Any:
 
 
 def _instead(name: str, cls: Any, here: Mapping[str, Place]) -> str:
-    """What to say of an unknown field."""
+    """The advice for an unknown field."""
     if kind := kind_of(name, kinds(cls)):
         return f"it is for {kind}"
     if said := answer(name, here):
@@ -95,7 +95,7 @@ def _instead(name: str, cls: Any, here: Mapping[str, Place]) -> str:
 
 
 def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) -> Any:
-    """`cls` from its own values; where they are not given, from `before` or the defaults."""
+    """`cls` from its own values; missing ones come from `before` or the defaults."""
     for field in dataclasses.fields(cls):
         if field.name not in values:
             continue
@@ -103,7 +103,7 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
         try:
             value = _number(value) if int in (hint, *get_args(hint)) else value
             whole[field.name] = msgspec.convert(value, hint, strict=False, dec_hook=_decode_hook)
-        except ValueError:  # msgspec's is one
+        except ValueError:  # msgspec raises a subclass
             flag = field.metadata.get("metavar") or flag_of(field.name)
             raise UserError(bad_value(flag, field, hint, value)) from None
     try:
@@ -113,7 +113,7 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
 
 
 def _number(value: Any) -> Any:
-    """1e5, as text, is a whole number too."""
+    """Text such as 1e5 as a whole number."""
     if isinstance(value, str) and re.fullmatch(r"[\d.]+[eE]\+?\d+", value):
         with suppress(ValueError, OverflowError):
             return int(float(value)) if float(value).is_integer() else value

@@ -1,7 +1,7 @@
-"""Several processes that train one net: who they are, and what they add up.
+"""Several processes that train one net: their ranks, and what they sum up.
 
-`torchrun --nproc-per-node 2 -m AGENT.train …` starts them. One process alone is a group of one, for
-which all of this does nothing; so callers ask no questions.
+`torchrun --nproc-per-node 2 -m AGENT.train …` starts them. A single process is a group of one, in
+which all of this does nothing, so callers need no special case.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from retro_agents.ground.errors import UserError
 
 @final
 class Group:
-    """The processes of this run. rank: which one this is; size: how many there are."""
+    """The processes of this run. rank: this process's number; size: the number of processes."""
 
     def __init__(self) -> None:
         self.active = dist.is_available() and dist.is_initialized()
@@ -29,7 +29,7 @@ class Group:
 
     @property
     def first(self) -> bool:
-        """Whether this process is the one that writes files."""
+        """Whether this is the process that writes files."""
         return self.rank == 0
 
     def sum(self, tensor: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class Group:
         return tensor
 
     def average_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Give every process the mean of all processes' gradients."""
+        """Replace the gradients in every process by their mean over all processes."""
         if not self.active:
             return
         gradients = [p.grad for p in parameters if p.grad is not None]
@@ -49,14 +49,14 @@ class Group:
             gradient.copy_(mean.view_as(gradient))
 
     def share(self, num_envs: int) -> slice:
-        """This process's part of so many environments. UserError: no part for each, all equal."""
+        """This process's equal share of the environments. Raises UserError if there is none."""
         share, rest = divmod(num_envs, self.size)
         if rest or not share:
-            raise UserError(f"--num-envs {num_envs} cannot be shared by {self.size} processes")
+            raise UserError(f"--num-envs {num_envs} cannot be divided among {self.size} processes")
         return slice(self.rank * share, (self.rank + 1) * share)
 
     def gather(self, value: Any) -> list[Any]:
-        """Every process's value, in the order of ranks, in every process."""
+        """The values of all processes, in the order of ranks, in every process."""
         values: list[Any] = [value]
         if self.active:
             values = [None] * self.size
@@ -64,20 +64,20 @@ class Group:
         return values
 
     def any(self, here: bool) -> bool:
-        """Whether it is so in any process."""
+        """Whether it is true in any process."""
         return any(self.gather(here))
 
 
 @contextlib.contextmanager
 def joined(device: str) -> Iterator[str]:
-    """Join the group that torchrun has announced, if it has -> the device of this process.
+    """Join the group that torchrun announced, if any -> the device of this process.
 
-    device: as in configs; CUDA, asked for or chosen, becomes a device of this process's own.
-    NCCL joins GPUs, gloo CPUs. UserError: fewer GPUs here than processes.
+    device: as in configs; CUDA, requested or chosen, becomes this process's own device.
+    NCCL joins GPUs, gloo CPUs. Raises UserError if there are fewer GPUs than processes.
 
-    PyTorch's optimisers import torch.distributed.nn, whose functions have the group of that moment
-    as a default. Were it this one, it would outlive its end, and now and then its threads would
-    abort a process that exits. So the module is imported before there is a group.
+    PyTorch's optimisers import torch.distributed.nn, whose functions use the current group as a
+    default. That would keep this group alive after its end, and sometimes its threads would abort a
+    process at exit. So the module is imported before the group exists.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield device

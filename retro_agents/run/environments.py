@@ -1,5 +1,5 @@
-"""Virtual environments of their own, for what cannot be installed beside this project:
-runs/peers/NAME has what a file NAME.txt pins."""
+"""Separate virtual environments for packages that cannot be installed beside this project:
+runs/peers/NAME holds the versions pinned in a file NAME.txt."""
 
 import hashlib
 import os
@@ -15,10 +15,10 @@ CACHE = (ROOT if IN_CHECKOUT else Path.cwd()) / "runs" / "peers"
 
 
 def python_of(file: Path, *, with_torch: bool = True) -> Path:
-    """The Python of the environment that a file pins, made first where it is missing or outdated.
+    """The Python of the environment that a file pins, which is made first if missing or outdated.
 
-    torch is the very build of this environment, found where TORCH_INDEX_URL says, if it is set.
-    UserError: it could not be made, or pip could not install.
+    torch is this environment's build, found at TORCH_INDEX_URL if that is set.
+    Raises UserError if it cannot be made, or if pip fails.
     """
     torch = [f"torch=={version('torch')}"] if with_torch else []
     stated = file.read_bytes() + "".join(torch).encode()
@@ -32,14 +32,14 @@ def python_of(file: Path, *, with_torch: bool = True) -> Path:
     index = os.environ.get("TORCH_INDEX_URL")
     extra = ["--extra-index-url", index] if index else []
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", *extra]
-    # torch by itself: it wants another setuptools than what old packages are built with.
+    # torch is installed first: it needs a newer setuptools than old packages are built with.
     steps: list[tuple[list[str], dict[str, str]]] = [(venv, {})]
     steps += [([*pip, *torch], {})] if torch else []
     steps += [([*pip, "--requirement", str(file)], {"PIP_CONSTRAINT": str(file)})]
     for words, pinned in steps:
         if subprocess.run(words, check=False, env={**os.environ, **pinned}).returncode:
             raise UserError(
-                f"{folder} could not be made; what venv or pip said is above, then try again"
+                f"{folder} could not be made; see the output of venv or pip above, then try again"
             )
     stamp.write_text(wanted, encoding="utf-8")
     return python

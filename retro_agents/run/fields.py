@@ -7,23 +7,23 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 ROLES = {
-    "shape": "What the net sees, is made of and can do: a checkpoint fits the same values only.",
-    "start": "What a run begins with. A resumed run refuses another value.",
+    "shape": "What the net sees, consists of and can do: a checkpoint fits the same values only.",
+    "start": "Where a run begins. A resumed run refuses another value.",
     "fixed": "The state in a checkpoint depends on it. A resumed run refuses another value.",
-    "switch": "As fixed, but only whether it is on: its amount may change.",
-    "memory": "How much is remembered, and in which pieces. No population moves it.",
-    "learning": "How the agent learns. A resumed run may change it, and a population moves it.",
-    "reward": "What a reward means. Transitions of other rewards are not learned from together.",
-    "rules": "Which game is played: the contest's, or that of the published results.",
-    "machine": "Where and in how many parts something is computed; what comes out is the same.",
-    "report": "What of a run is kept and shown.",
-    "launch": "Given by whoever launches a run: its folder, its seed, whether it is resumed.",
-    "contest": "Decided by the contest for an agent that takes part.",
-    "once": "For one run alone. A contest that starts from its checkpoint has the default.",
+    "switch": "Like fixed, but only whether it is on: its amount may change.",
+    "memory": "How much is remembered, and in which parts. No population changes it.",
+    "learning": "How the agent learns. A resumed run and a population may change it.",
+    "reward": "What a reward means. Transitions with different values must not be mixed.",
+    "rules": "The rules of the game: the contest's, or those of the published results.",
+    "machine": "Where and in how many parts something is computed; the results are the same.",
+    "report": "What a run saves and shows.",
+    "launch": "Set by the caller of a run: its folder, its seed, whether it is resumed.",
+    "contest": "Set by the contest for an agent that takes part.",
+    "once": "For one run alone. A contest that starts from its checkpoint uses the default.",
     "checkpoint": "Names a checkpoint.",
-    "file": "Names a file, or something that comes with the project.",
+    "file": "Names a file, or something that is shipped with the project.",
 }
-"""Role -> what it says of a field. A field may have several."""
+"""Role -> what it says about a field. A field may have several."""
 
 
 def field(
@@ -39,16 +39,16 @@ def field(
     metavar: str = "",
     flag: bool = True,
 ) -> Any:
-    """A field of a config; the text below it is its help. Without a default it must be given.
+    """A field of a config; the text below it is its help. Without a default it is required.
 
     roles: of ROLES. group: the title in the help of this field and of those after it. common:
-    shown first in the help, among the most used. only_with: the field has an effect only while one
+    listed first in the help, among the most used. only_with: the field has an effect only while one
     of these other fields is on, and giving its flag at any other time is an error; each is a name
     or NAME=VALUE, and a field is on unless it is 0, empty, false or "none". without: the same,
-    but while that other field is off. completes: MODULE:FUNCTION that returns what the shell
-    completes. other_names: what other programs call the field. answers: what they have instead ->
-    what to say of it. metavar: the name of an argument that has no flag; a tuple takes one or more.
-    flag: whether there is one; else the run itself writes the field.
+    but while that other field is off. completes: MODULE:FUNCTION that returns the shell's
+    completions. other_names: names of the field in other programs. answers: flags of other programs
+    -> advice to their users. metavar: the name of an argument without a flag; a tuple takes one or
+    more. flag: whether the field has a flag; if not, the run itself sets it.
     """
     says = dict(locals())
     assert {*roles} <= ROLES.keys(), f"unknown role among {roles}"
@@ -66,7 +66,7 @@ learning, rules, machine, report = _of("learning"), _of("rules"), _of("machine")
 
 
 def positional(metavar: str) -> Any:
-    """A field given without a flag; a tuple takes one or more. metavar: as the help shows it."""
+    """A field given without a flag; a tuple takes one or more. metavar: its name in the help."""
     return field(metavar=metavar)
 
 
@@ -77,8 +77,8 @@ def section(
 ) -> Any:
     """A section whose class depends on the config's flat values, such as a family's settings.
 
-    class_for: flat values -> the class; without values, that of the default. kinds: what each class
-    is for, in words -> values that choose it.
+    class_for: flat values -> the class; without values, the default's. kinds: each class's purpose,
+    in words -> values that choose it.
     """
     return dataclasses.field(
         default_factory=lambda: class_for({})(), metadata={"class_for": class_for, "kinds": kinds}
@@ -86,13 +86,13 @@ def section(
 
 
 class Place(NamedTuple):
-    """A field, and the class that has it: the config or one of its sections."""
+    """A field, and the class that declares it: the config or one of its sections."""
 
     owner: Any
     field: dataclasses.Field[Any]
 
     def says(self, name: str, otherwise: Any = None) -> Any:
-        """What the field was declared with by that keyword of `field`."""
+        """The argument of that name with which the field was declared."""
         return self.field.metadata.get(name, otherwise)
 
     @property
@@ -132,8 +132,8 @@ def places(config: Any, values: Mapping[str, Any] = NOTHING) -> dict[str, Place]
 
 
 def kinds(cls: Any) -> dict[str, dict[str, Place]]:
-    """What a config's class is for, in words -> its fields then; one kind where it has no section
-    that depends on values."""
+    """Purpose of a config's class, in words -> its fields then; a single one if no section depends
+    on values."""
     found = {
         kind: places(cls, values)
         for one in dataclasses.fields(cls)
@@ -143,13 +143,13 @@ def kinds(cls: Any) -> dict[str, dict[str, Place]]:
 
 
 def kind_of(name: str, found: Mapping[str, Mapping[str, Place]]) -> str:
-    """The first kind of config that has a field of that name, in words; "" where none has."""
+    """The first kind of config that has a field of that name, in words; "" if none has."""
     return next((kind for kind, here in found.items() if name in here), "")
 
 
 def fields(config: Any, *roles: str, but: str = "") -> list[str]:
-    """Names of the fields that have one of these roles, and not the role `but`, of a config or of a
-    config's class (which has the sections of its default)."""
+    """Names of the fields that have one of these roles, but not the role `but`, of a config or of
+    its class (with the default's sections)."""
     return [
         name
         for name, place in places(config).items()
@@ -177,8 +177,8 @@ def flag_with(name: str, value: Any) -> str:
 def answer(
     name: str, here: Mapping[str, Place], *, spelled: Callable[[str], str] = lambda name: name
 ) -> str:
-    """What to say of a name that other programs give to one of these fields, or have instead of
-    it; "" where no field knows the name. spelled: a field's name -> as the user writes it."""
+    """Advice for a name from other programs that means one of these fields or replaces it; "" if no
+    field knows the name. spelled: a field's name -> the user's spelling of it."""
     for ours, place in here.items():
         if name in place.says("other_names", ()):
             return f"did you mean {spelled(ours)!r}?"

@@ -20,9 +20,9 @@ from retro_agents.run.fields import Place, answer, flag_of, flag_with, kind_of, 
 
 MOST_USED = "Most used"
 LAST = ("The environment", "The machine")
-"""Titles of groups at the end of the help."""
+"""Titles of the groups at the end of the help."""
 GROUPS = {"machine": "The machine", "report": "Where it goes", "start": "What it starts from"}
-"""Role -> the group in the help of its fields that name none."""
+"""Role -> the help group of its fields that name no group."""
 FILES = {
     "preset": "Start from a preset: {}.",
     "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
@@ -32,20 +32,20 @@ METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
 
 
 class Words:
-    """The words of a command, read once.
+    """A command's arguments, read once.
 
     given: field -> its value, as text or a truth value. in_file: the values in the file that
-    --config names. preset: its name, where one is given. helps: whether help is asked for.
+    --config names. preset: its name, if given. helps: whether help is requested.
     """
 
     def __init__(
         self, cls: Any, argv: Sequence[str], *, command: str, presets: Sequence[str], files: bool
     ) -> None:
-        """cls: the config's class; flags of all its kinds are known. command: as it is called.
-        presets: names. files: whether it takes --config, and --preset where there are presets.
+        """cls: the config's class; the flags of all its kinds are known. command: its name in the
+        help. presets: names. files: whether it takes --config, and --preset if there are presets.
 
-        Raises UserError for an unknown flag (names the nearest), one without its value, or a value
-        too many.
+        Raises UserError for an unknown flag (and names the nearest one), a flag without its value,
+        or a value without a flag.
         """
         self.kinds, self.command, self.presets = kinds(cls), command, presets
         self.files = [name for name in FILES if files and (presets or name == "config")]
@@ -62,26 +62,25 @@ class Words:
             _complete(parser, here, presets)
         known, rest = parser.parse_known_intermixed_args(words)
         if rest and not self.helps:
-            raise UserError(f"{rest[0]!r} belongs to no flag; join several values with commas: A,B")
+            raise UserError(f"{rest[0]!r} belongs to no flag; join several values by commas: A,B")
         self.given: dict[str, Any] = vars(known)
         self.preset: str | None = self.given.pop("preset", None) if "preset" in self.files else None
         file = self.given.pop("config", None) if self.files else None
         self.in_file = {} if file is None else read_file(Path(file), what=f"config file {file}")
 
     def levels(self) -> dict[str, Any]:
-        """The flag that decides which fields there are, where it is given."""
+        """The flag that decides which fields there are, if given."""
         return {name: value for name, value in self.given.items() if name == "levels"}
 
     def check_kind(self, here: Mapping[str, Place]) -> None:
-        """Raises UserError if a flag is given that configs of another kind have, and this has not.
-        here: this one's fields."""
+        """Raises UserError for a flag of another kind of config. here: this kind's fields."""
         for name, value in self.given.items():
             if name not in here:
                 flag = flag_with(name, value).partition(" ")[0]
                 raise UserError(f"unknown flag {flag}; it is for {kind_of(name, self.kinds)}")
 
     def help(self, here: Mapping[str, Place], values: Mapping[str, Any]) -> NoReturn:
-        """Print what the flags of these fields mean, with these values of theirs, and exit."""
+        """Print the help of these fields' flags, with these values as defaults, and exit."""
         self._parser(here, values=values).print_help()
         raise SystemExit(0)
 
@@ -92,7 +91,7 @@ class Words:
         required: bool = True,
         values: Mapping[str, Any] | None = None,
     ) -> argparse.ArgumentParser:
-        """values: of the fields, for the help; None: without texts, which take a while to find."""
+        """values: the fields' defaults in the help; None: no texts, which are slow to find."""
         usage = f"{self.command} [FLAGS]" if self.files else None
         parser = _Parser(prog=self.command, description=self.about, usage=usage)
         here = {name: place for name, place in here.items() if place.says("flag", True)}
@@ -109,14 +108,14 @@ class Words:
 
 
 class _Parser(Parser):
-    """Knows whole names only, and leaves out what is not given."""
+    """Accepts only whole names of flags, and leaves out flags that are not given."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
-    """The arguments, flags with - for _, and numbers below zero joined to their flag."""
+    """The arguments, with - for _ in flags, and negative numbers joined to their flag."""
     words: list[str] = []
     for word in argv:
         if word.startswith("--"):
@@ -130,8 +129,8 @@ def _joined(argv: Sequence[str]) -> list[str]:
 
 
 def _groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[str]]:
-    """Title -> the flags below it: those of a field that names a group, and of the fields after it
-    up to the next; a role may have a group of its own."""
+    """Title -> its flags: those of a field that names a group, and of the fields after it up to the
+    next such field; a role may have its own group."""
     found: dict[str, list[str]] = {MOST_USED: [*files]}
     running: dict[Any, str] = {}
     for name, place in here.items():
@@ -152,7 +151,7 @@ def _groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[s
 def _complete(
     parser: argparse.ArgumentParser, here: Mapping[str, Place], presets: Sequence[str]
 ) -> None:
-    """Answer the shell that asks how a word goes on, and exit."""
+    """If the shell asks for completions, print them and exit."""
     import argcomplete
 
     for action in parser._actions:
@@ -167,7 +166,7 @@ def _complete(
 
 
 def _add_flag(group: Any, name: str, place: Place, *, text: str, required: bool) -> None:
-    """One field as a flag, or as what is given without one."""
+    """Add one field as a flag, or as a positional argument."""
     hint: Any = place.field.type
     options: dict[str, Any] = {"help": text.replace("%", "%%")}
     many = get_origin(hint) in (tuple, list)
@@ -191,7 +190,7 @@ def _metavar(hint: Any) -> str:
 
 
 def _text(place: Place, value: Any) -> str:
-    """The help of a field: what the source says below it, and its value."""
+    """The help of a field: its text in the source, and its value."""
     shown = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
     said = texts(place.owner).get(place.field.name, "")
     return said + (f" (default: {shown})" if shown not in ("", None) else "")
@@ -199,7 +198,7 @@ def _text(place: Place, value: Any) -> str:
 
 @functools.cache
 def texts(owner: Any) -> dict[str, str]:
-    """Field -> what the source says below it, on one line."""
+    """Field -> its text in the source, on one line."""
     return {
         text.arg_name: " ".join((text.description or "").split())
         for cls in reversed(owner.__mro__)
@@ -209,7 +208,7 @@ def texts(owner: Any) -> dict[str, str]:
 
 
 def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequence[str]) -> None:
-    """Raises UserError for the first --flag that is none; it names the nearest one."""
+    """Raises UserError for the first unknown --flag; it names the nearest one."""
     known = ["--help", *map(flag_of, files)]
     for name, place in here.items():
         if place.says("flag", True):
@@ -222,8 +221,7 @@ def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequenc
 
 
 def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
-    """What to say of an unknown flag: it is another program's name, or words of a flag, or written
-    like one."""
+    """Advice on an unknown flag: another program's name, words of a flag, or a similar spelling."""
     if said := answer(flag[2:].replace("-", "_"), here, spelled=flag_of):
         return said
     parts = set(flag[2:].split("-"))

@@ -1,4 +1,4 @@
-"""A checkpoint on the Hugging Face Hub, with a card and a film.
+"""Shares checkpoints on the Hugging Face Hub, with a card and a film.
 
 retro-agents hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
 retro-agents hub pull OWNER/NAME runs/pulled
@@ -32,8 +32,8 @@ An agent of {library} after {steps:,} agent steps. Fetch it with
 
 
 def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
-    """Upload a checkpoint, or a run's latest, as OWNER/NAME -> where it is. UserError: it is none,
-    or the Hub did not take it."""
+    """Upload a checkpoint, or a run's latest, as OWNER/NAME -> its address. Raises UserError if it
+    is none, or if the Hub refuses it."""
     from huggingface_hub import HfApi
 
     if film is not None and not film.is_file():
@@ -58,12 +58,12 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
 
 
 def pull(name: str, folder: Path) -> Path:
-    """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. UserError: it is
-    there already, or holds no checkpoint. Called again, one that was cut off goes on."""
+    """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. Raises UserError
+    if the folder exists or no checkpoint is found. Called again, it resumes a download."""
     from huggingface_hub import snapshot_download
 
     if folder.exists():
-        raise UserError(f"{folder} is there already; give a new folder")
+        raise UserError(f"{folder} already exists; give a new folder")
     draft = folder.with_name(f".draft.{folder.name}")
     snapshot_download(name, local_dir=draft)
     load_checkpoint(draft)
@@ -73,7 +73,7 @@ def pull(name: str, folder: Path) -> Path:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command line."""
+    """Run the command line."""
     parser = Parser(prog="retro-agents hub", description=__doc__)
     ways = parser.add_subparsers(dest="way", required=True)
     push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     try:
         print(way(**given))
-    # The Hub's own errors are the first two; without a network it is the third.
+    # The first two are the Hub's own errors; the third is raised without a network.
     except (OSError, ValueError, HTTPError) as error:
         raise UserError(f"the Hub: {str(error).strip().splitlines()[0]}") from None
 

@@ -1,9 +1,9 @@
-"""What a run measured: metrics.csv and episodes.csv, for TensorBoard, wandb and trackio in groups
-rollout/, train/, sight/, time/.
+"""Writes a run's metrics.csv and episodes.csv, and sends metrics to TensorBoard, wandb and trackio
+in the groups rollout/, train/, sight/, time/.
 
-How long it took is in timing.csv, apart: the others are the same for the same run. The
-files end a run in a good state however it ends: each row is flushed as it is written, and a
-resumed run drops the rows after its checkpoint, so that they hold what one run would have held.
+Times are kept apart, in timing.csv, because the other files are identical for identical runs. The
+files are valid however a run ends: each row is flushed when it is written, and a resumed run
+drops the rows after its checkpoint, so that they equal those of an uninterrupted run.
 """
 
 import csv
@@ -28,17 +28,17 @@ ROLLOUT = (
     *("mean_return", "min_return", "max_return", "return"),
     *("current", "best", "replays", "mutants", "explored"),
 )
-"""Metrics of what was played; the others are of learning."""
+"""Metrics of the episodes played; all others are of learning."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
 
 @final
 class Table:
-    """A CSV file whose first column is `step`, and which may gain columns later."""
+    """A CSV file whose first column is `step`, and whose columns may grow later."""
 
     def __init__(self, path: Path, columns: Sequence[str], *, resume_step: int | None) -> None:
-        """Start an empty table, or with resume_step go on after its rows up to that step."""
+        """Start an empty table, or with resume_step continue after its rows up to that step."""
         self._path = path
         self._columns = list(columns)
         rows: list[dict[str, str]] = []
@@ -49,9 +49,9 @@ class Table:
         self._rewrite(rows)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add one row. Columns not yet there are added, empty in the earlier rows.
+        """Add one row. New columns are added, and are empty in the earlier rows.
 
-        UserError: it cannot be written.
+        Raises UserError if it cannot be written.
         """
         new = [name for name in row if name not in self._columns]
         if new:
@@ -66,7 +66,7 @@ class Table:
 
     def close(self) -> None:
         """Close the file. Appending afterwards is an error."""
-        with suppress(OSError):  # of a row that `append` could not write, and said so
+        with suppress(OSError):  # about a row that `append` could not write, and has reported
             self._file.close()
 
     def _rewrite(self, rows: Sequence[Mapping[str, str]]) -> None:
@@ -85,8 +85,8 @@ class Table:
 
 @final
 class Metrics(AbstractContextManager):
-    """Writes a run's metrics.csv, timing.csv (seconds since it was begun or resumed) and, unless
-    told not to, metrics for TensorBoard."""
+    """Writes a run's metrics.csv, timing.csv (seconds since it began or resumed) and, unless
+    disabled, metrics for TensorBoard."""
 
     def __init__(
         self,
@@ -98,10 +98,11 @@ class Metrics(AbstractContextManager):
         config: Mapping[str, Any] | None = None,
         rollout: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
-        """run_dir: an existing folder. resume_step: env steps of the checkpoint gone on from.
+        """run_dir: an existing folder. resume_step: env steps of the checkpoint to resume from.
 
-        track: a module with wandb's interface that gets the numbers too. config: shown beside them.
-        rollout: gives numbers that metrics.csv does not have. UserError: it cannot be written.
+        track: a module with wandb's interface that also gets the numbers. config: shown with them.
+        rollout: returns numbers that metrics.csv lacks. Raises UserError if a file cannot be
+        written.
         """
         run_dir = Path(run_dir)
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
@@ -121,11 +122,12 @@ class Metrics(AbstractContextManager):
     def log(
         self, step: int, values: Mapping[str, float], *, timing: Mapping[str, float] = NOTHING
     ) -> None:
-        """Write one row: numbers by name, measured up to this env step. UserError: it cannot.
+        """Write one row: numbers by name, measured up to this env step. Raises UserError if it
+        cannot.
 
         timing: further numbers for timing.csv.
         """
-        assert "step" not in values, "that column is of env steps"
+        assert "step" not in values, "the column step holds env steps"
         self._table.append({"step": int(step), **values})
         seconds = time.monotonic() - self._began
         self._timing.append({"step": int(step), "seconds": seconds, **timing})
@@ -140,7 +142,7 @@ class Metrics(AbstractContextManager):
             self._track.log({k: float(v) for k, v in grouped.items()}, step=int(step))
 
     def close(self) -> None:
-        """Close all."""
+        """Close all files."""
         self._table.close()
         self._timing.close()
         if self._writer is not None:
@@ -153,7 +155,7 @@ class Metrics(AbstractContextManager):
 
 
 def group(name: str) -> str:
-    """A metric's name -> with the group that it is shown in, if it does not name one."""
+    """A metric's name, preceded by its group unless it names one."""
     return name if "/" in name else f"{'rollout' if name in ROLLOUT else 'train'}/{name}"
 
 
@@ -167,8 +169,8 @@ class EpisodeLog(AbstractContextManager):
         self._recent: deque[Mapping[str, Any]] = deque(maxlen=100)
 
     def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
-        """episode: r (return), l (agent steps), level, finished, where its family reports it
-        progress (0 to 1), and where its agent plays several kinds its kind."""
+        """episode: r (return), l (agent steps), level, finished; progress (0 to 1) if its family
+        reports it, and kind if its agent plays several kinds."""
         kind = ("kind",) if "kind" in episode else ()
         row = {name: episode.get(name, "") for name in (*EPISODE_COLUMNS, *kind)}
         self._table.append({**row, "step": int(step), "env": int(env)})
@@ -196,9 +198,10 @@ class EpisodeLog(AbstractContextManager):
 
 
 def read_columns(path: Path | str) -> dict[str, np.ndarray]:
-    """A CSV file of numbers -> its columns; float64 with nan where empty, or text where it is text.
+    """A CSV file of numbers -> its columns; float64 with nan for empty cells, or text for a text
+    column.
 
-    UserError: there is no such file, or it has no rows.
+    Raises UserError if there is no such file, or if it has no rows.
     """
     path = Path(path)
     try:
@@ -211,7 +214,7 @@ def read_columns(path: Path | str) -> dict[str, np.ndarray]:
 
 
 def _read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
-    """Header and rows; a last row that a kill cut off is left out."""
+    """Header and rows, without a last row that a kill cut off."""
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))
     if not lines:
@@ -233,7 +236,7 @@ def _column(texts: list[str]) -> np.ndarray:
 
 
 def _text(value: Any) -> str:
-    """Numbers such that reading them back gives the same number; text and booleans plainly."""
+    """Numbers such that reading them back gives the same number; text and booleans as they are."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):

@@ -1,4 +1,4 @@
-"""Torch's Adam, AdamW and RMSprop, and their state as named tensors, as checkpoints hold them."""
+"""Torch's Adam, AdamW and RMSprop, and their state as named tensors for checkpoints."""
 
 import inspect
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ Kind = TypeVar("Kind", bound=torch.optim.Optimizer)
 
 
 def without_compiler(kind: type[Kind]) -> type[Kind]:
-    """An optimiser of torch that does the same and leaves torch's compiler alone.
+    """An optimiser of torch that behaves the same but does not import torch's compiler.
 
-    The original imports it when it is made and when it steps, to keep it from tracing that. It
-    takes two seconds of each start, and no step of ours is compiled.
+    The original imports it at construction and at each step, to exclude itself from tracing. That
+    adds two seconds to each start, and no step here is compiled.
     """
     step = inspect.unwrap(kind.step)
 
@@ -30,7 +30,7 @@ def without_compiler(kind: type[Kind]) -> type[Kind]:
 base = torch.optim.Optimizer
 untraced: list[Any] = [base.add_param_group, base.zero_grad, base.state_dict, base.load_state_dict]
 for function in map(inspect.unwrap, [*untraced, adam, rmsprop]):
-    # Torch asks its compiler for that only where it is not there yet.
+    # Torch imports its compiler for this attribute only if it is missing.
     setattr(function, "__dynamo_disable", function)
 
 Adam = without_compiler(torch.optim.Adam)
@@ -39,7 +39,7 @@ RMSprop = without_compiler(torch.optim.RMSprop)
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """An optimiser's tensors by "parameter.name": all the state that it has."""
+    """An optimiser's complete state: tensors by "parameter.name"."""
     return {
         f"{index}.{name}": value
         for index, entries in optimiser.state_dict()["state"].items()
@@ -50,8 +50,8 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tenso
 def restore_optimiser(
     optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]
 ) -> None:
-    """Put what `optimiser_tensors` returned into an optimiser over the same parameters. Its
-    settings, such as the learning rate, stay as they are."""
+    """Restore the tensors of `optimiser_tensors` in an optimiser of the same parameters. Its
+    settings, such as the learning rate, stay unchanged."""
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, value in tensors.items():
         index, _, name = key.partition(".")
@@ -61,7 +61,7 @@ def restore_optimiser(
     for parameter, entries in optimiser.state.items():
         for name, value in entries.items():
             if value.shape == parameter.shape:
-                # Fused kernels walk memory: a state laid out unlike its parameter is garbage.
+                # Fused kernels walk memory, so a state must be laid out like its parameter.
                 entries[name] = torch.empty_like(parameter, requires_grad=False).copy_(value)
-            else:  # the step counter: shared with a living optimiser it would count twice
+            else:  # the step counter: shared with the original optimiser, it would count twice
                 entries[name] = value.clone()

@@ -29,15 +29,15 @@ class PlotConfig:
     runs: tuple[Path, ...] = positional("RUN")
     """Run folders; runs under the same label are seeds of one curve."""
     label: tuple[str, ...] = ()
-    """One label per run; default: the folders' names, or where two have the same, their paths."""
+    """One label per run; default: the folders' names, or their paths if two names are equal."""
     out: Path = Path("curve.png")
     """The PNG (or SVG, PDF) to write."""
     column: str = "r"
-    """What to draw: a column of episodes.csv, else of metrics.csv."""
+    """Column to draw, of episodes.csv or else of metrics.csv."""
     window: Count = 20
-    """Rows averaged into each point."""
+    """Number of rows averaged into each point."""
     title: str = ""
-    """Text above the plot."""
+    """Title of the plot."""
 
 
 def plot_curves(
@@ -51,9 +51,9 @@ def plot_curves(
 ) -> Path:
     """Draw one curve per label (the mean over its run folders, each run thin behind it) -> out.
 
-    column: of episodes.csv, else of metrics.csv. window: rows averaged into each point.
+    column: of episodes.csv, or else of metrics.csv. window: rows averaged into each point.
     levels: horizontal dashed lines, such as {"random": 812.0}.
-    UserError: a run lacks the column, or `out` is no kind of picture or cannot be written.
+    Raises UserError if a run lacks the column, or if `out` is no picture or cannot be written.
     """
     with picture(out, x="agent steps", y="mean return" if column == "r" else column) as axes:
         axes.set_title(title, parse_math=False)
@@ -64,7 +64,7 @@ def plot_curves(
                 for steps, values in drawn:
                     axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
             steps, values = mean_curve(drawn)
-            marker = "o" if len(steps) < 3 else None  # one point has no line
+            marker = "o" if len(steps) < 3 else None  # a single point draws no line
             axes.plot(steps, values, color=colour, label=label, linewidth=1.8, marker=marker)
         for number, (label, value) in enumerate((levels or {}).items()):
             colour = f"C{len(curves) + number}"
@@ -74,9 +74,9 @@ def plot_curves(
 
 @contextmanager
 def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
-    """Axes of that name to draw on, which are then written to `out` with a legend.
+    """Axes with these labels to draw on; they are then written to `out` with a legend.
 
-    UserError: `out` is no kind of picture, or cannot be written.
+    Raises UserError if `out` is no kind of picture, or cannot be written.
     """
     if out.suffix not in KINDS:
         raise UserError(f"cannot draw {out}: expected a name that ends in {', '.join(KINDS)}")
@@ -96,7 +96,7 @@ def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
 
 
 def read_curve(run: Path, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Steps [K] and values [K] of a column of a run's episodes.csv, else of its metrics.csv."""
+    """Steps [K] and values [K] of a column of a run's episodes.csv, or else of its metrics.csv."""
     seen: list[str] = []
     names = ["episodes.csv", "metrics.csv"]
     for name in names if column in EPISODE_COLUMNS else names[::-1]:
@@ -126,7 +126,7 @@ def smooth(steps: np.ndarray, values: np.ndarray, *, window: int) -> tuple[np.nd
 
 
 def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of several curves where all of them are known, on 200 common steps; one: as it is."""
+    """Mean of several curves on 200 common steps where all are known; a single curve unchanged."""
     if len(drawn) == 1:
         return drawn[0]
     first = max(steps[0] for steps, _ in drawn)
@@ -137,7 +137,7 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Draw what the command line asks for."""
+    """Draw the plot that the command line describes."""
     config = parse_command(PlotConfig, argv, command="retro-agents plot")
     labels = config.label or tuple(run.name for run in config.runs)
     if not config.label and len(set(labels)) < len(set(config.runs)):

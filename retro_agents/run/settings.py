@@ -1,4 +1,4 @@
-"""What every trainer can be told of a run: a section of each agent's config."""
+"""The settings of a run that every trainer has: a section of each agent's config."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from retro_agents.run.fields import field, machine, report, start
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What is played, where it goes, on what it is computed."""
+    """What is played, where results go, and on which hardware."""
 
     levels: str = field(
         "",
@@ -18,7 +18,7 @@ class RunSettings:
         completes="retro_agents.games.families:split_names",
         other_names=("env", "env_id", "env_name"),
     )
-    """Splits and levels with commas between (GAME:STATE, or the STATE alone of a split's level), a
+    """Splits and levels, separated by commas (GAME:STATE, or STATE alone for a split's level), a
     CSV with columns game,state, or procgen:GAME[,GAME...]."""
     timesteps: Natural = field(
         1_000_000,
@@ -26,34 +26,34 @@ class RunSettings:
         common=True,
         other_names=("steps", "total_steps"),
     )
-    """Agent steps in all, summed over the environments."""
+    """Total agent steps, summed over the environments."""
     num_envs: Natural = field(8, "contest", common=True, other_names=("num_processes",))
-    """Environments that run side by side; 0 (PPO2): one for every level, which it always plays,
-    whatever rotate_every says."""
+    """Number of parallel environments; 0 (PPO2): one for every level, which it always plays,
+    regardless of rotate_every."""
     rotate_every: Natural = field(5_000, "contest", common=True)
-    """Agent steps an environment plays a level before it goes on with another; 0: an episode, where
-    there are more levels than environments, else for ever."""
+    """Agent steps that an environment plays a level before the next one; 0: one episode if there
+    are more levels than environments, otherwise without end."""
     run_dir: str = field(
         "runs/run", "launch", "contest", common=True, other_names=("exp_name", "name")
     )
     """Folder of this run: config, metrics, checkpoints."""
     resume: bool = field(False, "launch", "contest", common=True)
-    """Go on from the last checkpoint in run_dir, with the run's own settings; flags given beside
-    it change them (timesteps prolongs it)."""
+    """Resume from the last checkpoint in run_dir with the run's own settings; further flags change
+    them (a larger timesteps prolongs the run)."""
     init: str = start("", "checkpoint", "contest", common=True, other_names=("checkpoint",))
-    """A checkpoint, run folder or shipped agent's name (rainbow, ppo2) to start from. Its
-    settings are not taken over: give the same preset and flags."""
+    """Checkpoint, run folder or shipped agent's name (rainbow, ppo2) whose weights the run starts
+    from. Its settings are not copied: give the same preset and flags."""
     seed: Seed = start(0, "launch", "contest", common=True)
-    """Seeds all that is drawn: weights, actions, the environment's chance."""
+    """Seed of all random numbers: weights, actions, environments."""
     checkpoint_every: Natural = report(50_000, other_names=("num_checkpoints",))
-    """Agent steps (of ES: generations) between checkpoints; 0: only the last."""
+    """Agent steps (ES: generations) between checkpoints; 0: only the last one is saved."""
     video_every: Natural = report(0, "contest", other_names=("render_mode",))
-    """Agent steps from one film of an episode to the next, in run_dir/videos: what the agent of the
-    first environment sees; 0: none."""
+    """Agent steps between films of an episode in run_dir/videos, which show what the agent sees in
+    the first environment; 0: none."""
     track: Literal["", "wandb", "trackio"] = report("", "contest")
-    """Where metrics go beside run_dir: wandb or trackio, each an extra of its name."""
+    """Where metrics are sent too: wandb or trackio, each an extra of that name."""
     device: str = machine("auto", "contest", common=True, other_names=("cuda", "gpu"))
-    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
+    """cpu, cuda, cuda:1, or auto: cuda if available."""
 
     def __post_init__(self) -> None:
         check(self)

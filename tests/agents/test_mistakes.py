@@ -201,7 +201,7 @@ def test_another_optimisers_state_is_not_gone_on_with(agent, flag, value, capsys
 @pytest.mark.parametrize("agent", ["jerk", "sac"])
 def test_an_agent_without_weights_of_its_own_is_none_to_begin_with(agent, capsys, tmp_path):
     said = refused(agent, capsys, "--init", agent, "--run-dir", tmp_path / "new")
-    assert "that agent comes without weights" in said
+    assert "that agent is shipped without weights" in said
 
 
 @pytest.fixture
@@ -259,7 +259,7 @@ def test_a_damaged_newest_checkpoint_is_put_aside(agent, harm, capsys, tmp_path)
     largest.write_bytes(content[:-9] if harm == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
     said = resumed(agent, capsys, tmp_path)
     (line,) = [line for line in said.splitlines() if line.startswith("warning")]
-    assert largest.name in line and "going on from the one before it" in line
+    assert largest.name in line and "resuming from the one before it" in line
     assert (tmp_path / "checkpoints" / f"{newest.name}.damaged").is_dir()
     latest = load_checkpoint(tmp_path)
     assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))

@@ -165,7 +165,9 @@ def test_nothing_to_load_is_a_user_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="a file, not a folder"):
         load_checkpoint(tmp_path / "file")
-    with pytest.raises(UserError, match=r"no meta\.json .* comes with one \(rainbow, ppo2\)"):
+    with pytest.raises(
+        UserError, match=r"neither meta\.json .* is shipped with one \(rainbow, ppo2\)"
+    ):
         load_checkpoint(tmp_path)
 
 

@@ -120,7 +120,7 @@ def test_yaml_numbers_without_a_dot_are_numbers(presets: Path) -> None:
         (["--preset"], "--preset needs a value"),
         (["--config", "--double"], "--config needs a value"),
         (["--config", "nowhere.yaml"], "cannot read config file nowhere.yaml: No such file"),
-        (["--num-envs", "3", "4"], "'4' belongs to no flag; join several values with commas"),
+        (["--num-envs", "3", "4"], "'4' belongs to no flag; join several values by commas"),
         (["--num-evns", "3"], "unknown flag --num-evns; did you mean '--num-envs'?"),
         (["--num_evns=3"], "did you mean '--num-envs'?"),
         (["--lr", "0.1"], "did you mean '--learning-rate'?"),

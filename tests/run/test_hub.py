@@ -76,7 +76,7 @@ def test_a_pull_that_was_cut_off_goes_on(tmp_path):
         (["push", str(PRETRAINED), "me/fox", "--film", "no.mp4"], "no film no.mp4"),
         (["pull", "me/none", "new"], "the Hub: no repository me/none"),
         (["pull", "me/away", "new"], "the Hub: Name or service not known"),
-        (["pull", "me/fox", "."], "is there already"),
+        (["pull", "me/fox", "."], "already exists"),
     ],
 )
 def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
