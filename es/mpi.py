@@ -17,8 +17,8 @@ from retro_agents.ground.errors import UserError
 
 POLL_SECONDS = 0.0005
 """Between two looks whether others have come: MPI's own waiting keeps a core busy."""
-HEARD = 0.5
-"""Seconds before all are ended: mpirun passes on what was said until then, and no more."""
+FORWARDING_SECONDS = 0.5
+"""Before all are ended: mpirun forwards what was printed until then, and no more."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -101,7 +101,7 @@ class Together(World):
 
     def abort(self, code: int) -> None:
         """End every process of the run at once, this one too."""
-        time.sleep(HEARD)
+        time.sleep(FORWARDING_SECONDS)
         self.comm.Abort(code)
 
     def close(self) -> None:
@@ -117,10 +117,10 @@ class Agreed(SystemExit):
 
 @contextlib.contextmanager
 def agreeing(world: World) -> Iterator[None]:
-    """What one process cannot do, none does.
+    """If one process fails within, all stop.
 
-    Errors: of one process alone, the UserError itself; of many, Agreed in every one, when the first
-    has said the first of their UserErrors.
+    In one process alone the UserError is raised as it is. With several, the first one prints the
+    first of their errors, and every one raises Agreed.
     """
     problem = ""
     try:
@@ -129,10 +129,10 @@ def agreeing(world: World) -> Iterator[None]:
         if world.size == 1:
             raise
         problem = str(error)
-    said = list(filter(None, world.exchange(problem.encode())))
-    if said and world.rank == 0:
-        print(f"error: {said[0].decode()}", file=sys.stderr)
-    if said:
+    problems = list(filter(None, world.exchange(problem.encode())))
+    if problems and world.rank == 0:
+        print(f"error: {problems[0].decode()}", file=sys.stderr)
+    if problems:
         raise Agreed(2)
 
 

@@ -3,12 +3,13 @@
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.experience.rollouts import Rollout
+from retro_agents.run.run import EndedEpisode
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,16 @@ def sequences_of(
         cut_states=states[cut_at[:, 0] + 1, cut_at[:, 1]],
         versions=np.full(len(starts), version),
     )
+
+
+class Block(NamedTuple):
+    """What an actor sends."""
+
+    sequences: Sequences | None
+    """None where the run's steps ended within it: then the actor keeps them."""
+    env_steps: int
+    episodes: list[EndedEpisode]
+    """The episodes that ended in it, their steps counted from its beginning."""
 
 
 class Memory:

@@ -9,19 +9,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
-from impala.play import playing
-from impala.training import Training
 from retro_agents.contract.envs import VectorEnv
-from retro_agents.contract.policy import OnCheckpoint, reached
-from retro_agents.experience.actors import Here, saved_if_gone
+from retro_agents.contract.policy import Agent, OnCheckpoint
 from retro_agents.games.families import make_for, train
 from retro_agents.ground.errors import command
 from retro_agents.judging.periodic import judged
-from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.command_line import load_run_config
-from retro_agents.run.folder import interruptible, reports
+from retro_agents.run.run import Run
 
 PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, ImpalaConfig, presets=PRESETS, command="python -m impala.train")
@@ -34,50 +29,24 @@ def run(
     init: Path | str | None = None,
     *,
     on_checkpoint: OnCheckpoint | None = None,
-) -> ImpalaAgent:
+) -> Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
-    envs: None where config.acting asks for actors, which make their own. run_dir: where config,
-    metrics, episodes and checkpoints go; with config.run.resume a run goes on. init: a checkpoint
-    that gives the weights. on_checkpoint: called after each checkpoint.
+    envs: None where config.acting asks for actors, which make their own. init: a checkpoint that
+    gives the weights. The others: see `Run`.
     """
-    settings = config.run
-    training, saved = Training(config), None
-    if settings.resume:
-        saved = training.restore(run_dir)
-    elif init:
-        training.agent.load_weights(load_checkpoint(init))
+    from impala.actors import playing  # these bring PyTorch, for which --help does not wait
+    from impala.training import Training
 
-    def keep() -> None:
-        training.save(run_dir, player)
-        if on_checkpoint:
-            on_checkpoint(Path(run_dir), reached(training))
-
-    with (
-        playing(training.agent, envs, version=training.updates, saved=saved) as actors,
-        reports(run_dir, config, "impala", env_steps=training.env_steps) as report,
-        interruptible(run_dir) as interrupted,
-    ):
-        _, metrics, episodes, progress = report
-        player = actors.player if isinstance(actors, Here) else None
-        while training.env_steps < settings.timesteps and not interrupted():
-            with saved_if_gone(keep, elsewhere=player is None):
-                played = actors.next()
-            block = played.block
-            for step, env, episode in block.episodes:
-                episodes.log(training.env_steps + step, env, episode)
-            training.count(block)
-            values = {}
-            if block.sequences is not None:
-                values = training.learn(block.sequences)
-            actors.go_on(played.actor, training.updates)
-            values |= judged(training.agent, config, training)
-            if values:
-                metrics.log(training.env_steps, {**values, "actor_restarts": actors.restarts})
-            progress.update(training.env_steps, values)
-            if training.passes(settings.checkpoint_every):
-                keep()
-        keep()
+    training = Training(config)
+    run = Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint)
+    with playing(training, envs, run.obs) as actors, run:
+        while run.goes_on():
+            actor, _, block, _ = actors.next()
+            episodes = training.count(block)
+            values = training.learn(block)
+            actors.order(actor, training.updates)
+            run.after(episodes, values, actor_restarts=actors.restarts)
     return training.agent
 
 

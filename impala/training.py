@@ -1,5 +1,6 @@
-"""An IMPALA run's state: all that changes while `train.run` loops, but for what the actors have."""
+"""All that changes during a run of IMPALA, and how it is saved and restored."""
 
+import sys
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,33 +9,40 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from impala.agent import ImpalaAgent
 from impala.config import ImpalaConfig
 from impala.learner import Learner
-from impala.memory import Memory, Sequences
-from impala.play import Block, Player
+from impala.memory import Block, Memory
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.experience.actors import actor_seed
+from retro_agents.experience.collector import Collector
+from retro_agents.experience.on_policy import contents_of, restore_run
 from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike
-from retro_agents.experience.saving import save_run
 from retro_agents.ground.device import THREADS, prepare_device
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic
-from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
+from retro_agents.run.run import EndedEpisode, RunState
 
 
 @dataclass
-class Training:
-    """What a checkpoint holds, together with what a player in this process has."""
+class Training(RunState):
+    """Holds the agent, what it learns with, and what plays it where no actors do."""
 
+    name = "impala"
     config: ImpalaConfig
     env_steps: int = 0
+    clock: int = 0
+    """Agent steps by the last block; while a saved one is being filled, by the one before."""
     updates: int = 0
     """Batches learned from."""
-    block_steps: int = 0
-    """Of the last block."""
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
+    collector: Collector | None = None
+    """Plays the environments of this process; None: actors play."""
 
     def __post_init__(self) -> None:
         config = self.config
@@ -52,24 +60,22 @@ class Training:
             rng=np.random.default_rng([config.run.seed, 0, 1]),  # 0, 0 is an environment's
         )
 
-    def count(self, block: Block) -> None:
-        """Its steps and returns."""
-        self.env_steps += block.env_steps
-        self.block_steps = block.env_steps
-        if block.sequences is not None:  # a part of which may have been played before
-            self.block_steps = block.sequences.actions.size
-        self.recent_returns.extend(episode["r"] for *_, episode in block.episodes)
+    def count(self, block: Block) -> list[EndedEpisode]:
+        """Count a block -> the episodes that ended in it."""
+        ended = [(self.env_steps + step, env, episode) for step, env, episode in block.episodes]
+        self.clock = self.env_steps = self.env_steps + block.env_steps
+        self.recent_returns.extend(episode["r"] for *_, episode in ended)
+        return ended
 
-    def passes(self, every: int) -> bool:
-        """Whether the last block passed a multiple of `every`; never where it is 0."""
-        return every > 0 and self.env_steps % every < self.block_steps
-
-    def learn(self, sequences: Sequences) -> dict[str, float]:
-        """Learn from the batches that these make full, and from remembered ones -> metrics, means
-        over the new ones; none where there were none."""
-        part = max(0.0, (self.env_steps - self.block_steps) / self.config.run.timesteps)
+    def learn(self, block: Block) -> dict[str, float]:
+        """Learn from the batches that a block makes full, and from remembered ones -> metrics,
+        means over the new ones; none where there were none."""
+        if block.sequences is None:
+            return {}
+        before = self.env_steps - block.sequences.actions.size
+        part = max(0.0, before / self.config.run.timesteps)
         rows = []
-        for batch, new in self.memory.batches(sequences):
+        for batch, new in self.memory.batches(block.sequences):
             lag = self.updates - float(batch.versions.mean())
             values = self.learner.update(batch, part=min(part, 1.0))
             self.updates += 1
@@ -80,39 +86,48 @@ class Training:
             means["mean_return"] = fmean(self.recent_returns)
         return {**means, "updates": self.updates} if rows else {}
 
-    def save(self, run_dir: Path | str, player: Player | None) -> None:
-        """Write a checkpoint from which a run goes on: exactly with the player of this process;
-        without one the actors will begin new episodes."""
-        memory = self.memory
-        own: dict[str, Any] = {
-            "agent": "impala",
-            "tensors": {
-                "net": self.agent.net.state_dict(),
-                "optimiser": optimiser_tensors(self.learner.optimiser),
-            },
-            "arrays": memory.arrays(),
-        }
-        state = {
-            "memory_rng": generator_state(memory.rng),
-            "remembered": len(memory.remembered),
-            "owed": memory.owed,
+    def start(self, init: Path | str | None, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Begin a run, with a checkpoint's weights if one is given -> as `begin`."""
+        if init:
+            self.agent.start_from(init)
+        return self.begin(envs)
+
+    def begin(self, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Begin new episodes -> the first observations; None: actors play."""
+        if envs is None:
+            return None
+        self.collector = make_collector(self.agent, envs.num_envs, env_steps=self.env_steps)
+        obs, _ = envs.reset(seed=self.collector.env_seeds())
+        return obs
+
+    def save(self, run_dir: Path | str, envs: VectorEnv | None) -> None:
+        """Write a checkpoint, from which a run resumes: exactly where this process plays; without
+        environments actors will begin new episodes."""
+        arrays: dict[str, NDArray[Any]] = self.memory.arrays()
+        state: dict[str, Any] = {
+            "rng": rng_state(),
+            "memory_rng": generator_state(self.memory.rng),
+            "remembered": len(self.memory.remembered),
+            "owed": self.memory.owed,
             "returns": list(self.recent_returns),
         }
-        if player is not None:
-            save_run(
-                player.collector, run_dir, player.envs, updates=self.updates, state=state, **own
-            )
-            return
+        if envs is not None and self.collector is not None:
+            of_rollout, of_collector = contents_of(self.collector, envs)
+            arrays, state = arrays | of_rollout, state | of_collector
+        adam = optimiser_tensors(self.learner.optimiser)
         save_checkpoint(
             Path(run_dir) / "checkpoints",
+            agent=self.name,
             config=self.config,
             counters={"env_steps": self.env_steps, "updates": self.updates},
-            state={**state, "rng": rng_state()},
-            **own,
+            tensors={"net": self.agent.net.state_dict(), "optimiser": adam},
+            arrays=arrays,
+            state=state,
         )
 
-    def restore(self, run_dir: Path | str) -> Checkpoint:
-        """Be what the last checkpoint of a run was -> it, for a player to go on from."""
+    def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Become what the run's last checkpoint holds -> the observations to act on; where actors
+        play, or played, as `begin`."""
         saved = load_to_resume(run_dir)
         saved.check_run("memory_rng")
         self.agent.load_weights(saved)
@@ -121,8 +136,30 @@ class Training:
         check_made_alike(saved, self.config.env, instead="begin anew")
         check_seen_alike(saved, self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
-        self.env_steps, self.updates = saved.counters["env_steps"], saved.counters["updates"]
+        self.clock = self.env_steps = saved.counters["env_steps"]
+        self.updates = saved.counters["updates"]
         self.recent_returns.extend(state["returns"])
         self.memory.restore(saved.arrays, remembered=state["remembered"], owed=state["owed"])
         set_generator_state(self.memory.rng, state["memory_rng"])
-        return saved
+        if envs is None or "rngs" not in state:
+            print("impala: going on with the saved net; new episodes begin", file=sys.stderr)
+            return self.begin(envs)
+        self.collector = make_collector(self.agent, envs.num_envs)
+        obs = restore_run(saved, self.collector, envs)
+        self.clock -= self.collector.rollout.filled * envs.num_envs
+        return obs
+
+
+def make_collector(agent: ImpalaAgent, num_envs: int, *, env_steps: int = 0) -> Collector:
+    """What plays so many environments of a process. env_steps: of the run before, when it had
+    actors: they have played what its own seed gives."""
+    config = agent.config
+    collector = Collector(
+        agent,
+        num_envs,
+        rollout_steps=config.rollout_steps,
+        return_gamma=config.gamma,
+        seed=actor_seed(config.run.seed, 0, env_steps),
+    )
+    collector.env_steps = env_steps
+    return collector

@@ -1,5 +1,8 @@
-"""A JERK run's state: all that changes while `train.run` loops."""
+"""All that changes during a run of JERK, and how it is saved and restored; and what it leaves for
+people and other programs."""
 
+import json
+import shutil
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,15 +21,24 @@ from jerk.learner import furthest_point
 from jerk.memory import BestRuns
 from jerk.recordings import Recordings
 from jerk.search import Search
-from retro_agents.experience.episodes import Episode
+from retro_agents.contract.envs import VectorEnv, saved_states
+from retro_agents.experience.episodes import Episode, pack, unpack, write_episodes
 from retro_agents.ground.device import prepare_device
-from retro_agents.ground.seeding import seed_everything
+from retro_agents.ground.files import write_text
+from retro_agents.ground.generators import generator_state, set_generator_state
+from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
+from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
+from retro_agents.run.folder import alone_in
+from retro_agents.run.run import EndedEpisode, RunState
+
+REPLAY = "replay"
 
 
 @dataclass
-class Training:
-    """All that changes during a run: what a checkpoint holds."""
+class Training(RunState):
+    """Holds the agent, its search, and the episodes that the environments are in."""
 
+    name = "jerk"
     config: JerkConfig
     num_envs: int
     env_steps: int = 0
@@ -48,6 +60,13 @@ class Training:
         if config.record:
             self.recordings = Recordings(Path(settings.run_dir) / recordings.FOLDER, self.num_envs)
 
+    def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
+        """Begin a run, from a checkpoint if one is given -> the first observations."""
+        self.agent.start_from(init)
+        obs, _ = envs.reset(seed=self.config.run.seed)
+        self.begin(obs, envs.levels)
+        return obs
+
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """The first episode of every environment."""
         self.episodes = [SearchEpisode("")] * self.num_envs
@@ -66,9 +85,11 @@ class Training:
         for episode, action, reward in zip(self.episodes, actions.tolist(), raw, strict=True):
             episode.add(action, reward)
 
-    def end(self, report: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool) -> None:
-        """An episode is over, of which the environment reports that. last: its last observation
-        [C,H,W]."""
+    def end(
+        self, report: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool
+    ) -> EndedEpisode:
+        """An episode is over, of which the environment reports that -> what the run reports. last:
+        its last observation [C,H,W]."""
         episode = self.episodes[report["env"]]
         self.recent_returns.append(report["r"])
         kept = self.search.end(episode, cut=bool(report.get("rotated", False)))
@@ -79,6 +100,7 @@ class Training:
             name = self.recordings.ended(report["env"], episode.level, report["r"])
             if kept is not None and not kept.recording:
                 kept.recording = name
+        return self.env_steps, report["env"], {**report, "kind": episode.kind}
 
     def keep_run(
         self, episode: SearchEpisode, length: int, last: NDArray[np.uint8], *, terminated: bool
@@ -94,10 +116,6 @@ class Training:
             frames=np.stack([*episode.frames, last][: length + 1]),
         )
         self.runs.add(run)
-
-    def passes(self, every: int) -> bool:
-        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
-        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.num_envs
 
     def summary(self) -> dict[str, float]:
         """The numbers of one row of metrics.csv."""
@@ -121,3 +139,81 @@ class Training:
         if self.recent_returns:
             values["mean_return"] = float(np.mean(self.recent_returns))
         return values
+
+    def save(self, run_dir: Path | str, envs: VectorEnv) -> None:
+        """Write a checkpoint, from which a run resumes exactly, sequences.json, and the replay; of
+        the recordings only those stay that it names."""
+        run_dir, agent, spec = Path(run_dir), self.agent, self.spec
+        table = {"buttons": spec.action_names, "frame_skip": spec.frame_skip}
+        table |= {"levels": self.sequences.as_json()}
+        write_text(run_dir / "sequences.json", json.dumps(table) + "\n")
+        state = agent.state()
+        if self.recordings is not None:
+            state["recordings"] = self.recordings.save()
+        arrays, state["runs"] = pack(self.runs.all())
+        if frames := [frame for episode in self.episodes for frame in episode.frames]:
+            arrays["play-frames"] = np.stack(frames)
+        save_checkpoint(
+            run_dir / "checkpoints",
+            agent=self.name,
+            config=self.config,
+            counters={"env_steps": self.env_steps},
+            tensors=agent.tensors(),
+            arrays={**agent.memory_arrays(), **arrays},
+            state={
+                **state,
+                "plays": [episode.save() for episode in self.episodes],
+                "counts": dict(self.search.counts),
+                "rng": rng_state(),
+                "jerk_rng": generator_state(self.search.rng),
+                "recent_returns": list(self.recent_returns),
+                "envs": saved_states(envs),
+            },
+        )
+        if self.config.write_replay and len(self.runs):
+            self.write_replay(run_dir / REPLAY)
+        if self.recordings is not None:
+            self.recordings.keep(self.sequences.recordings())
+
+    def write_replay(self, folder: Path) -> None:
+        """Write the best runs as recorded episodes, the best of all last, with the policy
+        that JERK had, as it came."""
+        runs, policy = self.runs.all(), self.agent.policy
+        behind: dict[str, Any] = {}
+        if policy is not None:
+            net = policy.actor.net.state_dict()
+            behind = {"agent": policy.package, "config": policy.config, "net": net}
+        runs.sort(key=lambda run: run.total_reward)
+        write_episodes(folder, runs, env_steps=self.env_steps, **behind)
+
+    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
+        """Become what the run's last checkpoint holds -> the observations to act on. A replay that
+        was written later goes, as rows of metrics do."""
+        run_dir, saved = Path(run_dir), load_to_resume(run_dir)
+        self.agent.restore(saved)
+        state = saved.state
+        saved.check_run("plays")
+        saved.check_same(self.config)
+        if self.recordings is not None and "recordings" in state:
+            self.recordings.restore(state["recordings"])
+        self.agent.restore_memory(saved)
+        for run in unpack(saved.arrays, state["runs"]):
+            self.runs.add(run)
+        self.episodes = [
+            SearchEpisode.restore(episode, self.sequences) for episode in state["plays"]
+        ]
+        if "play-frames" in saved.arrays:
+            frames = iter(saved.arrays["play-frames"])
+            for episode in self.episodes:
+                episode.frames = [next(frames) for _ in episode.actions]
+        self.env_steps = saved.counters["env_steps"]
+        self.search.counts.update(state["counts"])
+        self.recent_returns.extend(state["recent_returns"])
+        set_generator_state(self.search.rng, state["jerk_rng"])
+        with alone_in(run_dir):  # from here on, recordings are written there
+            obs = envs.restore_states(state["envs"])
+            for replay in (run_dir / REPLAY).glob("step-*"):
+                if replay.name > f"step-{self.env_steps:09d}":
+                    shutil.rmtree(replay)
+        set_rng_state(state["rng"])
+        return obs

@@ -6,7 +6,6 @@ from ppo2.config import PPO2Config
 from retro_agents.nets.baselines import read_baselines
 from retro_agents.nets.net_agent import ActorCriticAgent
 from retro_agents.nets.transfer import check_parts
-from retro_agents.run.checkpoint import load_checkpoint
 
 
 class PPO2Agent(ActorCriticAgent[PPO2Config]):
@@ -17,7 +16,7 @@ class PPO2Agent(ActorCriticAgent[PPO2Config]):
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, or of a file of baselines' PPO2."""
         if not str(init).endswith(".joblib"):
-            self.load_weights(load_checkpoint(init))
+            super().start_from(init)
             return
         check_parts("", self.config.net.encoder_parts, source=init)
         image = self.config.env.spec().observation_shape

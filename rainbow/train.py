@@ -10,18 +10,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from rainbow.agent import RainbowAgent
 from rainbow.config import RainbowConfig
-from rainbow.play import playing
-from rainbow.training import Training
 from retro_agents.contract.envs import VectorEnv
-from retro_agents.contract.policy import OnCheckpoint, reached
-from retro_agents.experience.actors import saved_if_gone
+from retro_agents.contract.policy import Agent, OnCheckpoint
 from retro_agents.games.families import make_for, train
 from retro_agents.ground.errors import command
 from retro_agents.judging.periodic import judged
 from retro_agents.run.command_line import load_run_config
-from retro_agents.run.folder import interruptible, reports
+from retro_agents.run.run import Run
 
 PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, RainbowConfig, presets=PRESETS, command="python -m rainbow.train")
@@ -34,59 +30,29 @@ def run(
     init: Path | str | None = None,
     *,
     on_checkpoint: OnCheckpoint | None = None,
-) -> RainbowAgent:
+) -> Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
-    envs: None where config.acting asks for actors, which make their own. run_dir: where config,
-    metrics, episodes and checkpoints go; with config.run.resume an existing run goes on. init: a
-    checkpoint that gives weights, and config.init_replay of its transitions. on_checkpoint: called
-    after each checkpoint.
+    envs: None where config.acting asks for actors, which make their own. init: a checkpoint that
+    gives weights, and config.init_replay of its transitions. The others: see `Run`.
     """
-    settings = config.run
-    training = Training(config, settings.num_envs if envs is None else envs.num_envs)
-    obs = None
-    if settings.resume:
-        obs = training.restore(run_dir, envs)
-    else:
-        if init:
-            training.start_from(init)
-        if config.init_encoder:
-            training.take_encoder(config.init_encoder)
-    agent = training.agent
-    with (
-        playing(training, envs, obs) as player,
-        reports(run_dir, config, "rainbow", env_steps=training.env_steps) as report,
-        interruptible(run_dir) as interrupted,
-    ):
-        folder, metrics, episodes, progress = report
+    from rainbow.actors import playing  # these bring PyTorch, for which --help does not wait
+    from rainbow.training import Training
 
-        def keep() -> None:
-            training.save(folder.checkpoints, envs)
-            if on_checkpoint:
-                on_checkpoint(Path(run_dir), reached(training))
-
-        while training.env_steps < settings.timesteps and not interrupted():
+    training = Training(config, config.run.num_envs if envs is None else envs.num_envs)
+    run = Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint)
+    with playing(training, envs, run.obs) as player, run:
+        while run.goes_on():
             player.begin()
             while training.updates < training.updates_due():  # while the emulators run
                 training.update()
-            with saved_if_gone(keep, elsewhere=envs is None):
-                step = player.wait()
-            training.add(step)
-            for episode in step.episodes:
-                episodes.log(training.env_steps, step.first + episode["env"], episode)
-                training.recent_returns.append(episode["r"])
-            if training.passes(config.target_every):
+            step = player.wait()
+            episodes = training.add(step)
+            if run.due(config.target_every):
                 training.learner.copy_target()
-            if training.passes(config.log_every):
-                values = training.summary() | player.summary() | judged(agent, config, training)
-                metrics.log(training.env_steps, values)
-                progress.update(training.env_steps, values)
-            if training.passes(settings.checkpoint_every):
-                keep()
-        progress.update(training.env_steps)
-        if not training.passes(settings.checkpoint_every):
-            keep()
-    return agent
+            row = training.summary() | player.summary() if run.due(config.log_every) else {}
+            run.after(episodes, row)
+    return training.agent
 
 
 @command

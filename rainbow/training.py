@@ -1,4 +1,4 @@
-"""A Rainbow run's state: all that changes while `train.run` loops, but for what plays."""
+"""All that changes during a run of Rainbow, and how it is saved and restored."""
 
 import copy
 from collections.abc import Sequence
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, epsilon_ladder, linear
+from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.off_policy import OffPolicy
 from retro_agents.nets.transfer import follow, load_encoder
 from retro_agents.run.checkpoint import Checkpoint
+from retro_agents.run.run import EndedEpisode
 
 
 class Step(NamedTuple):
@@ -33,13 +35,13 @@ class Step(NamedTuple):
     first: int
     """Number of the first environment, counted over all players."""
     begins: bool
-    """Their player begins with it: it does not go on with what was played in them before."""
+    """New episodes begin with it: it does not follow what was played in these before."""
     losses: NDArray[np.float32] | None = None
     """Of the transitions that it completes [K], where an actor computed them."""
 
 
 class Training(OffPolicy):
-    """Rainbow's nets, and what a run is made of."""
+    """Rainbow's nets; counters and replay are `OffPolicy`'s."""
 
     name = "rainbow"
 
@@ -73,16 +75,23 @@ class Training(OffPolicy):
         )
         self.learn(beta=beta)
 
-    def add(self, step: Step) -> NDArray[np.float32] | None:
-        """Remember and count a step -> the losses [K] that became the priorities of the transitions
+    def start(self, init: Path | str | None, envs: VectorEnv | None) -> None:
+        """Begin a run, from a checkpoint and with another's convolutions if these are given."""
+        super().start(init, envs)
+        if self.config.init_encoder:
+            self.take_encoder(self.config.init_encoder)
+
+    def add(self, step: Step) -> list[EndedEpisode]:
+        """Remember and count a step -> the episodes that ended in it."""
+        self.remember(step)
+        return self.count(len(step.actions), step.episodes, first=step.first)
+
+    def remember(self, step: Step) -> NDArray[np.float32] | None:
+        """Add a step to the replay -> the losses [K] that became the priorities of the transitions
         that it completes, where they do."""
-        replay, count, losses = self.replay, len(step.actions), step.losses
         if step.begins:
-            self.judge(replay.cut(step.first + np.arange(count)))
-        losses = self.judge(replay.add(*step[:6], first=step.first), losses)
-        self.env_steps += count
-        self.together = count
-        return losses
+            self.judge(self.replay.cut(step.first + np.arange(len(step.actions))))
+        return self.judge(self.replay.add(*step[:6], first=step.first), step.losses)
 
     def judge(
         self, complete: NDArray[np.int64], losses: NDArray[np.float32] | None = None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retro_agents.experience.actors import OnRay
+from retro_agents.experience.actors import RayActors
 from retro_agents.run.checkpoint import Checkpoint, latest_checkpoint, load_checkpoint
 
 ROOT = Path(__file__).parents[1]
@@ -161,9 +161,9 @@ def kill_actors(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
     """Kill the process of an actor when so many blocks were taken, since it was started again, and
     one more has come -> all blocks, as they are taken."""
     taken: list[Any] = []
-    take, killed, since = OnRay.next, 0, 0
+    take, killed, since = RayActors.next, 0, 0
 
-    def watched(self: OnRay) -> Any:
+    def watched(self: RayActors) -> Any:
         nonlocal killed, since
         played = take(self)
         if killed < KILLS and since == after:
@@ -174,5 +174,5 @@ def kill_actors(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
         taken.append(played)
         return played
 
-    monkeypatch.setattr(OnRay, "next", watched)
+    monkeypatch.setattr(RayActors, "next", watched)
     return taken

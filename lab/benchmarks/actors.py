@@ -64,9 +64,9 @@ def config_for(actors: int, address: str = "") -> Any:
 
 def player(seconds: float) -> Row:
     """An actor's block."""
-    from impala.play import make_player
+    from impala.actors import make_actor
 
-    one = make_player(config_for(1), 0, 0)
+    one = make_actor(config_for(1), 0, 0)
     weights = one.agent.arrays()
     with closing(one.envs):
         row = timed(lambda: one.play(weights, 0), seconds=seconds, name="block")
@@ -78,52 +78,52 @@ def player(seconds: float) -> Row:
 
 def learner(seconds: float) -> Row:
     """What the learner does with a block: one batch."""
-    from impala.play import make_player
+    from impala.actors import make_actor
     from impala.training import Training
 
-    training, one = Training(config_for(0)), make_player(config_for(1), 0, 0)
+    training, one = Training(config_for(0)), make_actor(config_for(1), 0, 0)
     with closing(one.envs):
         block = one.play(None, 0)
 
-    def learn(sequences: Any = block.sequences) -> None:
+    def learn() -> None:
         training.count(block)
-        training.learn(sequences)
+        training.learn(block)
 
     return timed(learn, seconds=seconds, name="block")
 
 
 class Echo:
-    """A player that sends one block again and again, and the CPU time its process has used."""
+    """An actor that sends one block again and again, and the CPU time its process has used."""
 
-    def __init__(self, config: Any, whole: bool, index: int, begun: int) -> None:
-        from impala.play import make_player
+    def __init__(self, config: Any, whole: bool, index: int, start: int) -> None:
+        from impala.actors import make_actor
 
         self.block: Any = None
         if whole:
-            one = make_player(config, index, begun)
+            one = make_actor(config, index, start)
             with closing(one.envs):
                 self.block = one.play(None, 0)
 
     def play(self, weights: Any, version: int) -> tuple[Any, float]:
-        """See `retro_agents.experience.actors.Player`."""
+        """See `retro_agents.experience.actors.Actor`."""
         return self.block, time.process_time()
 
 
 def store(seconds: float, address: str, *, ordered: int = ORDERS[0], whole: bool = True) -> Row:
     """Blocks and weights through Ray, with so many blocks ordered: CPU time of both sides."""
     from impala.training import Training
-    from retro_agents.experience.actors import on_ray
+    from retro_agents.experience.actors import ray_actors
 
     config = config_for(1, address)
     make, agent = partial(Echo, config, whole), Training(config).agent
-    with on_ray(
-        make, agent.arrays, settings=config.acting, version=0, begun=0, ahead=ordered - 1
+    with ray_actors(
+        make, agent.arrays, settings=config.acting, version=0, start=0, ahead=ordered - 1
     ) as actors:
         sides: list[float] = []
         for number in count():
             played = actors.next()
             sides.append(played.block[1])
-            actors.go_on(0, number)
+            actors.order(0, number)
             if number == ordered + WARM_UP:
                 first, wall, cpu = number, time.perf_counter(), time.process_time()
             elif number > ordered + WARM_UP and time.perf_counter() - wall > seconds:
@@ -146,10 +146,10 @@ def whole(actors: int, seconds: float, address: str) -> Row:
     """The trainer's own loop. A `stretch`: the time in which a process ran or waited for a core,
     over that in which it ran."""
     from impala.train import run
-    from retro_agents.experience.actors import Here, OnRay
+    from retro_agents.experience.actors import LocalActor, RayActors
     from retro_agents.games.families import make_for
 
-    kind: Any = OnRay if actors else Here
+    kind: Any = RayActors if actors else LocalActor
     take = kind.next
     lags: list[int] = []
     clocks: list[list[Any]] = []

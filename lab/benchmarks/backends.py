@@ -35,9 +35,9 @@ PARTS = {
     },
     "rainbow": {
         "acting": "rainbow.agent.RainbowAgent.act",
-        "learning": "rainbow.train.Training.update",
+        "learning": "rainbow.training.Training.update",
     },
-    "jerk": {"acting": "jerk.search.Search.actions", "learning": "jerk.train.Training.end"},
+    "jerk": {"acting": "jerk.search.Search.actions", "learning": "jerk.training.Training.end"},
 }
 """Agent -> the functions of its loop whose time is told apart from the environments'."""
 CASES = [f"{name}-{backend}" for name in RUNS for backend in reversed(BACKENDS)]

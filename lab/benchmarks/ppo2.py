@@ -20,8 +20,8 @@ from lab.benchmarks.peers.stopwatch import WORKERS, Stopwatch
 from ppo2.config import PPO2Config
 from ppo2.train import learn, parse, run
 from ppo2.training import Training
-from retro_agents.experience.saving import reports
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.run.run import Run
 
 PRECISIONS, SUFFIX = cases.precisions()
 SETTINGS = [f"{precision}-{threads}" for precision in PRECISIONS for threads in cases.THREADS]
@@ -60,7 +60,8 @@ class Cycles(Stopwatch):
 def shared_config(**setting: Any) -> PPO2Config:
     """The published values, with what every agent in this comparison shares."""
     sizes = {"rollout_steps": ROLLOUT_STEPS, "minibatches": MINIBATCHES, "epochs": EPOCHS}
-    config: PPO2Config = preset_config(parse, "published", **setting, **sizes)
+    never = {"checkpoint_every": 0}
+    config: PPO2Config = preset_config(parse, "published", **setting, **sizes, **never)
     return config
 
 
@@ -87,15 +88,15 @@ def whole_and_parts(seconds: float, **setting: Any) -> Row:
     cycles: list[NDArray[np.float64]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        reports(Path(folder) / "run", training.collector, "ppo2") as write,
         contextlib.closing(envs),
+        Run(training, envs, Path(folder) / "run") as run,
     ):
-        obs, _ = envs.reset(seed=training.collector.env_seeds())
+        obs = run.obs
         begin = time.perf_counter()
         while len(cycles) < 3 or time.perf_counter() - begin < seconds:
             marks = [time.perf_counter()]
-            obs = training.collector.play(envs, obs)
-            write(learn(training, obs))
+            obs = training.collector.play(envs, obs, on_step=run.show)
+            run.after(training.collector.ended_episodes(), learn(training, obs))
             marks.append(time.perf_counter())
             for _ in range(ROLLOUT_STEPS):
                 obs, *_ = envs.step(random.integers(0, 7, WORKERS))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import nan
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,14 +18,8 @@ Flags = NDArray[np.bool_]
 
 
 OnCheckpoint = Callable[[Path, dict[str, float]], None]
-"""Takes the run's folder and its progress, as `reached` returns it."""
-
-
-def reached(run: Any) -> dict[str, float]:
-    """Returns a run's env_steps, and the mean of its recent_returns: nan before an episode has
-    ended."""
-    mean = fmean(run.recent_returns) if run.recent_returns else nan
-    return {"env_steps": run.env_steps, "mean_return": mean}
+"""Takes the run's folder, its env_steps, and mean_return: of the last hundred episodes, nan before
+one has ended."""
 
 
 class Policy(Protocol):

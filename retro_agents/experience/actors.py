@@ -1,7 +1,7 @@
-"""Actors: players with environments and a copy of a policy; one learner takes their blocks.
+"""Actors: each plays environments with a copy of a policy; one learner takes their blocks.
 
-They are processes of Ray, or one player is in the learner's own process; the learner's loop is the
-same. Ray starts what dies again, and plays its block anew: a block reaches the learner once.
+They are processes of Ray, or one actor is in the learner's own process; the learner's loop is the
+same. Ray starts a dead actor again, which plays its block anew: a block reaches the learner once.
 """
 
 import logging
@@ -60,32 +60,31 @@ class ActorSettings:
         return slice(index * share, (index + 1) * share)
 
 
-def actor_seed(seed: int, index: int, begun: int) -> int:
-    """What an actor draws by. The first one of a new run draws as a player in the learner's process
-    would. All others draw otherwise, and those that begin later: begun differs then."""
-    if not index and not begun:
+def actor_seed(seed: int, index: int, start: int) -> int:
+    """The seed of an actor. The first one of a new run draws as an actor in the learner's process
+    would. All others draw otherwise, and so do those that start later: `start` differs then."""
+    if not index and not start:
         return seed
-    return int(np.random.SeedSequence([seed, index, begun]).generate_state(1)[0])
+    return int(np.random.SeedSequence([seed, index, start]).generate_state(1)[0])
 
 
-class Player(Protocol):
-    """What an actor does."""
+class Actor(Protocol):
+    """What plays."""
 
     def play(self, weights: Weights | None, version: int) -> Any:
-        """The next block, played with these weights, of that version; None: with those that the
-        player has."""
+        """Play the next block with these weights, of that version; None: with its own."""
         ...
 
 
-class Played(NamedTuple):
-    """A block, and whose it is."""
+class ActorBlock(NamedTuple):
+    """A block, and the actor that played it."""
 
     actor: int
     version: int
     """Of the weights that it was played with."""
     block: Any
     follows: bool = True
-    """It goes on where its actor's block before it, if it has one, ended."""
+    """It continues where its actor's block before it, if it has one, ended."""
 
 
 class Actors(Protocol):
@@ -94,32 +93,32 @@ class Actors(Protocol):
     restarts: int
     """Times that an actor died and was started again."""
 
-    def next(self) -> Played:
+    def next(self) -> ActorBlock:
         """Wait for a block."""
         ...
 
-    def go_on(self, actor: int, version: int) -> None:
+    def order(self, actor: int, version: int) -> None:
         """Let that actor play one more block, with the weights as they are now."""
         ...
 
 
-P = TypeVar("P", bound=Player)
+A = TypeVar("A", bound=Actor)
 
 
 @final
-class Here(Generic[P]):
-    """A player in this process, which has the learner's own weights. It plays when it is asked."""
+class LocalActor(Generic[A]):
+    """An actor in this process, which has the learner's own weights. It plays when it is asked."""
 
     restarts = 0
 
-    def __init__(self, player: P, *, version: int) -> None:
-        self.player, self.version = player, version
+    def __init__(self, actor: A, *, version: int) -> None:
+        self.actor, self.version = actor, version
 
-    def next(self) -> Played:
+    def next(self) -> ActorBlock:
         """Play a block."""
-        return Played(0, self.version, self.player.play(None, self.version))
+        return ActorBlock(0, self.version, self.actor.play(None, self.version))
 
-    def go_on(self, actor: int, version: int) -> None:
+    def order(self, actor: int, version: int) -> None:
         """See `Actors`."""
         self.version = version
 
@@ -132,29 +131,29 @@ class Process(NamedTuple):
     """By chance: on another machine a process may have the same number."""
 
 
-class _Actor:
-    """A process of Ray. Its player is made with the first block, so that an error is the run's."""
+class _RayActor:
+    """A process of Ray. Its actor is made with the first block, so that an error is the run's."""
 
-    def __init__(self, make: Callable[[int, int], Player], index: int, begun: int) -> None:
+    def __init__(self, make: Callable[[int, int], Actor], index: int, start: int) -> None:
         import ray
 
-        self.make, self.index, self.begun = make, index, begun
+        self.make, self.index, self.start = make, index, start
         if ray.get_runtime_context().was_current_actor_reconstructed:
-            self.begun = secrets.randbits(32)  # it must not play the same again
-        self.player: Player | None = None
+            self.start = secrets.randbits(32)  # it must not play the same again
+        self.actor: Actor | None = None
         self.process, self.played = Process(os.getpid(), secrets.randbits(62)), 0
 
     def play(self, weights: Weights, version: int) -> tuple[Process, int, Any]:
         """-> the process, its block's number from 1 on, and the block."""
-        self.player = self.player or self.make(self.index, self.begun)
-        block = self.player.play(weights, version)
+        self.actor = self.actor or self.make(self.index, self.start)
+        block = self.actor.play(weights, version)
         self.played += 1
         return self.process, self.played, block
 
 
 @final
-class OnRay:
-    """Players in processes of Ray.
+class RayActors:
+    """Actors in processes of Ray.
 
     Each has `ahead` + 1 blocks ordered that are not learned from yet. So it waits where the learner
     is behind, and a block's weights are as old as that. An actor's blocks come in the order in
@@ -163,35 +162,35 @@ class OnRay:
 
     def __init__(
         self,
-        make: Callable[[int, int], Player],
+        make: Callable[[int, int], Actor],
         weights: Callable[[], Weights],
         *,
         count: int,
         ahead: int,
         version: int,
-        begun: int,
+        start: int,
     ) -> None:
         import ray
 
         self.ray, self.weights = ray, weights
         self.restarts, self.processes = 0, dict[int, Process]()
         self.dead = set[Process]()
-        self.early: dict[int, dict[int, Played]] = {}
+        self.early: dict[int, dict[int, ActorBlock]] = {}
         """Of each actor's process, blocks by their numbers that came before earlier ones."""
         self.given: dict[int, int] = {}
         """The number of its last block that was due."""
-        self.due: deque[Played] = deque()
-        remote: Any = ray.remote(_Actor)
+        self.due: deque[ActorBlock] = deque()
+        remote: Any = ray.remote(_RayActor)
         process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
-        self.actors = [process.remote(make, index, begun) for index in range(count)]
+        self.actors = [process.remote(make, index, start) for index in range(count)]
         self.stored: tuple[int, Any] = (-1, None)
         self.ordered: dict[Any, tuple[int, int]] = {}
         """What is on its way, the oldest first: actor and version of each."""
         for index in range(count):
             for _ in range(ahead + 1):
-                self.go_on(index, version)
+                self.order(index, version)
 
-    def next(self) -> Played:
+    def next(self) -> ActorBlock:
         """The oldest block that is there. UserError: an actor's own, or it died too often, or Ray's
         node process did."""
         while not self.due:
@@ -207,7 +206,7 @@ class OnRay:
         with self.failures(index):
             process, number, block = self.ray.get(ready)
         if process in self.dead:  # Ray's store had it; the next life has begun, and plays one more
-            self.go_on(index, self.stored[0])
+            self.order(index, self.stored[0])
             return
         if self.processes.get(index) != process:  # what an older one still lacks is played anew
             if index in self.processes:
@@ -217,7 +216,7 @@ class OnRay:
                 self.give(index)
             self.processes[index], self.given[index] = process, 0
         early = self.early[index]
-        early[number] = Played(index, version, block)
+        early[number] = ActorBlock(index, version, block)
         # Of an order that a process had played when it died, Ray's store may have the old block: it
         # is given in place of the one played anew, whose number then never comes.
         last = all(index != actor for actor, _ in self.ordered.values())
@@ -264,7 +263,7 @@ class OnRay:
         self.due.append(played._replace(follows=0 < before == number - 1))
         self.given[index] = number
 
-    def go_on(self, actor: int, version: int) -> None:
+    def order(self, actor: int, version: int) -> None:
         """See `Actors`. Weights of a version are put into Ray's store once."""
         with self.failures(actor):
             if self.stored[0] != version:
@@ -274,37 +273,25 @@ class OnRay:
 
 
 @contextmanager
-def saved_if_gone(keep: Callable[[], None], *, elsewhere: bool) -> Iterator[None]:
-    """Waiting for a block. Where it fails, as Ray or an actor is gone, and players are elsewhere, a
-    checkpoint is kept first: what was learned is here."""
-    try:
-        yield
-    except UserError:
-        if elsewhere:
-            keep()
-        raise
-
-
-@contextmanager
-def on_ray(
-    make: Callable[[int, int], Player],
+def ray_actors(
+    make: Callable[[int, int], Actor],
     weights: Callable[[], Weights],
     *,
     settings: ActorSettings,
     version: int,
-    begun: int,
+    start: int,
     ahead: int = 0,
-) -> Iterator[OnRay]:
+) -> Iterator[RayActors]:
     """Actors, for as long as they are needed.
 
-    make(index, begun): the player of an actor; begun: agent steps of the run before its actors
-    began, or a number drawn for one that died. weights: gives the learner's. version: of these now.
-    ahead: blocks that an actor may play before it is let go on. UserError: no cluster, or too small
-    a one.
+    make(index, start): an actor; start: agent steps of the run before its actors started, or a
+    number drawn for one that died. weights: gives the learner's. version: of these now. ahead:
+    blocks that an actor may play before another is ordered. Raises UserError if there is no
+    cluster, or too small a one.
     """
     count = settings.actors
     with ray_on(settings.ray_address, cpus=count, logging_level=logging.ERROR) as ray:
         cores = int(ray.cluster_resources().get("CPU", 0))
         if cores < count:
             raise UserError(f"the Ray cluster has {cores} CPUs: give --actors {cores} or fewer")
-        yield OnRay(make, weights, count=count, ahead=ahead, version=version, begun=begun)
+        yield RayActors(make, weights, count=count, ahead=ahead, version=version, start=start)

@@ -3,7 +3,8 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from typing import Any, Protocol, final
 from zlib import crc32
 
@@ -15,11 +16,12 @@ from torch import Tensor
 from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
 from retro_agents.experience.advantages import explained_variance, generalised_advantages
 from retro_agents.experience.return_scale import ReturnScale
-from retro_agents.experience.rollouts import Outcome, Rollout
+from retro_agents.experience.rollouts import Outcome, Rollout, minibatches
 from retro_agents.ground.device import memory_for
 from retro_agents.ground.generators import generator_state
 from retro_agents.nets.actor_critic import sample_actions
 from retro_agents.run.distributed import Group
+from retro_agents.run.run import EndedEpisode
 
 
 class StochasticPolicy(Protocol):
@@ -71,10 +73,8 @@ class Collector:
         self.seed = self.settings.seed if seed is None else seed
         self.env_steps = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
-        self.ended: list[tuple[int, int, dict[str, Any]]] = []
-        """Episodes not yet reported: (env_steps, environment, episode)."""
-        self.on_step: Callable[[int], None] = lambda _: None
-        """Called with env_steps when they increase."""
+        self.ended: list[EndedEpisode] = []
+        """Episodes of this process that are not yet reported."""
         self.group = Group()
         self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
         numbers = range(self.mine.start, self.mine.stop)
@@ -119,10 +119,6 @@ class Collector:
         """The share of the run before this rollout, 0 to 1."""
         return max(0.0, (self.env_steps - self.steps_per_rollout) / self.settings.timesteps)
 
-    def passes(self, every: int) -> bool:
-        """Whether the last rollout passed a multiple of `every` steps; never if it is 0."""
-        return every > 0 and self.env_steps % every < self.steps_per_rollout
-
     def begin_rollout(self) -> None:
         """Draw a rollout's random numbers, each environment's from its own generator."""
         self.rollout.clear()
@@ -130,11 +126,17 @@ class Collector:
         draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
         self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
 
-    def play(self, envs: VectorEnv, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def play(
+        self,
+        envs: VectorEnv,
+        obs: NDArray[np.uint8],
+        *,
+        on_step: Callable[[int], None] = lambda env_steps: None,
+    ) -> NDArray[np.uint8]:
         """Fill the rollout from `obs` on, up to the end of the run. Returns the last observations.
 
         The emulators of one part run while the next actions of another are chosen: a part waits
-        only for its own emulators.
+        only for its own emulators. on_step: takes env_steps after each step.
         """
         obs, steps = obs.copy(), self.steps_to_play()
         with self.policy.autocast():
@@ -145,7 +147,30 @@ class Collector:
                         self.add(outcome, levels=envs.levels[part], part=part)
                     if step < steps:
                         envs.step_async(self.act(obs[part], part), part)
+                if step > 0:
+                    on_step(self.env_steps)
         return obs
+
+    def ended_episodes(self) -> list[EndedEpisode]:
+        """The episodes that have ended since the last call, in all processes, in order."""
+        ended = sorted(chain(*self.group.gather(self.ended)), key=lambda one: one[:2])
+        self.ended.clear()
+        self.recent_returns.extend(episode["r"] for _, _, episode in ended)
+        return ended
+
+    def returns(self) -> dict[str, float]:
+        """Metrics of the last hundred episodes."""
+        if not (recent := self.recent_returns):
+            return {}
+        ends = {"min_return": min(recent), "max_return": max(recent)}
+        return {"mean_return": float(np.mean(recent)), **ends}
+
+    def minibatches(
+        self, epochs: int, *, count: int, length: int = 1
+    ) -> list[list[NDArray[np.int64]]]:
+        """The rollout, shuffled for each epoch into minibatches, see `rollouts.minibatches`."""
+        drawn = partial(minibatches, self.rngs, self.rollout.steps, count=count, length=length)
+        return [drawn() for _ in range(epochs)]
 
     def images(self, obs: NDArray[np.uint8]) -> Tensor:
         """Moves obs [n,C,H,W] to the device, channels last."""
@@ -201,7 +226,6 @@ class Collector:
             self.ended.append((env_steps, self.mine.start + episode["env"], episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
-            self.on_step(env_steps)
 
     def chance(self, count: int) -> Tensor:
         """Draws `count` numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each
@@ -209,6 +233,11 @@ class Collector:
         shape = self.rollout.steps, count
         drawn = np.stack([rng.random(shape, np.float32) for rng in self.rngs], axis=1)
         return torch.from_numpy(drawn).to(self.device).flatten(0, 1)
+
+    def rewards(self, *, scaled: bool) -> NDArray[np.float32]:
+        """The rollout's [T,N]; scaled: divided by the deviation of returns so far."""
+        rewards: NDArray[np.float32] = self.rollout.rewards
+        return self.return_scale(rewards, self.rollout.ended, self.group) if scaled else rewards
 
     def advantages(
         self, obs: NDArray[np.uint8], rewards: NDArray[np.float32], *, gamma: float, lam: float

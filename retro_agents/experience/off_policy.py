@@ -1,10 +1,10 @@
-"""What a run is made of that learns from a replay: counters, checkpoints to go on from exactly."""
+"""All that changes during a run that learns from a replay, and how it is saved and restored."""
 
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
+from retro_agents.run.run import EndedEpisode, RunState
 
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
@@ -42,30 +43,33 @@ def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
         raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
 
 
-class OffPolicy:
-    """All that changes during a run: what a checkpoint holds.
+class OffPolicy(RunState):
+    """What an agent's own `Training` extends: it makes `agent` and `learner`, which has a `target`
+    and an `optimiser`, after this, since what is drawn is seeded here."""
 
-    An agent's own has `agent` and `learner` besides, with a `target` and an `optimiser`, which it
-    makes after this: what is drawn is seeded here.
-    """
-
-    name: ClassVar[str]
-    """Of the agent's package."""
-    agent: Any
+    env_steps = 0
     learner: Any
 
     def __init__(self, config: Any, num_envs: int) -> None:
         settings = config.run
         seeding.seed_everything(settings.seed)
         self.config, self.num_envs = config, num_envs
-        self.together = num_envs
-        """Environments of one step."""
-        self.env_steps = self.updates = self.seeded = 0
+        self.updates = self.seeded = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.latest: Mapping[str, float | torch.Tensor] = {}
         self.rng = np.random.default_rng(settings.seed)
         self.device = prepare_device(settings.device, threads=config.torch_threads)
         self.replay = make_replay(config, num_envs)
+
+    def start(self, init: Path | str | None, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Begin a run, from a checkpoint if one is given -> as `begin`."""
+        if init:
+            self.start_from(init)
+        return self.begin(envs)
+
+    def begin(self, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Begin new episodes -> the first observations; None: what plays will do it."""
+        return None
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
@@ -79,9 +83,14 @@ class OffPolicy:
         """Take a checkpoint's weights, for the target too."""
         raise NotImplementedError
 
-    def passes(self, every: int) -> bool:
-        """Whether the last step reached or crossed a multiple of `every`; never where that is 0."""
-        return every > 0 and self.env_steps > 0 and self.env_steps % every < self.together
+    def count(
+        self, rows: int, episodes: Sequence[dict[str, Any]], *, first: int = 0
+    ) -> list[EndedEpisode]:
+        """Count a step of so many environments -> the episodes that ended in it, as the run reports
+        them. first: number of the first environment."""
+        self.env_steps += rows
+        self.recent_returns.extend(episode["r"] for episode in episodes)
+        return [(self.env_steps, first + episode["env"], episode) for episode in episodes]
 
     def updates_due(self) -> int:
         """Updates that should have been made by now; none more while there is nothing to draw."""
@@ -108,11 +117,11 @@ class OffPolicy:
         """What is counted, by its attribute's name."""
         return {"env_steps": self.env_steps, "updates": self.updates, "seeded": self.seeded}
 
-    def save(self, folder: Path, envs: VectorEnv | None) -> Path:
-        """Write a checkpoint from which `restore` goes on exactly; without environments, in new
+    def save(self, run_dir: Path | str, envs: VectorEnv | None) -> None:
+        """Write a checkpoint, from which a run resumes exactly; without environments, in new
         episodes."""
-        return save_checkpoint(
-            folder,
+        save_checkpoint(
+            Path(run_dir) / "checkpoints",
             agent=self.name,
             config=self.config,
             counters=self.counters(),
@@ -132,8 +141,8 @@ class OffPolicy:
         )
 
     def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Be what the last checkpoint of a run was -> the observations to act on; None where new
-        episodes are to begin: actors play, or played."""
+        """Become what the run's last checkpoint holds -> the observations to act on; where its
+        environments' states are not known, or actors play, as `begin`."""
         saved, config = load_to_resume(run_dir), self.config
         saved.check_run("replay_rng")
         self.agent.load_weights(saved)
@@ -160,4 +169,4 @@ class OffPolicy:
                 file=sys.stderr,
             )
         seeding.set_rng_state(saved.state["rng"])
-        return obs
+        return self.begin(envs) if obs is None else obs

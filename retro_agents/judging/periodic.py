@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from retro_agents.contract.policy import Policy
 from retro_agents.games.families import level_names, level_sets, make, normalised_scores
 from retro_agents.ground.seeding import aside
 from retro_agents.judging.sight import PATIENCE, PLAYS, ROWS, measure
+from retro_agents.run.run import Run
 
 
 def evaluate(
@@ -29,24 +30,14 @@ def evaluate(
     return found
 
 
-class Run(Protocol):
-    """The part of a run that this module needs: how far it is."""
-
-    env_steps: int
-
-    def passes(self, every: int) -> bool:
-        """Whether it has just passed a multiple of `every`; never where that is 0."""
-        ...
-
-
-def judged(policy: Policy, config: Any, run: Run) -> dict[str, float]:
-    """The metrics that an agent's config asks for in `evaluation` and that are due now."""
-    asked = config.evaluation
+def judged(run: Run) -> dict[str, float]:
+    """The metrics that a run's config asks for in `evaluation` and that are due now."""
+    policy, config, env_steps = run.training.agent, run.training.config, run.training.env_steps
     metrics: dict[str, float] = {}
-    if run.passes(asked.evaluate_every):
-        metrics |= evaluated(policy, config, env_steps=run.env_steps)
-    if run.passes(asked.sight_every):
-        metrics |= seen(policy, config, env_steps=run.env_steps)
+    if run.due(config.evaluation.evaluate_every):
+        metrics |= evaluated(policy, config, env_steps=env_steps)
+    if run.due(config.evaluation.sight_every):
+        metrics |= seen(policy, config, env_steps=env_steps)
     return metrics
 
 

@@ -71,6 +71,10 @@ class NetAgent(Generic[Net, Config]):
         tensors = {"net": self.net.state_dict()}
         save_checkpoint(folder, agent=self.name, config=self.config, tensors=tensors)
 
+    def start_from(self, init: Path | str) -> None:
+        """Take the weights of another run's checkpoint."""
+        self.load_weights(load_checkpoint(init))
+
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))

@@ -92,7 +92,6 @@ VARIANTS = {
         ["--preset", "mutating"],
         ["--preset", "recovering", "--reward-scale", "0.02"],
         ["--memory-share", "0"],
-        ["--sequences", "2"],
     ],
     "ppo2": [RECURRENT, CURIOUS, ["--no-normalise-returns"]],
     "rainbow": [APE_X, ["--replay-size", "40"]],

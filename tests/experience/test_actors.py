@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from retro_agents.experience.actors import ActorSettings, Here, on_ray
+from retro_agents.experience.actors import ActorSettings, LocalActor, ray_actors
 from retro_agents.ground.cluster import patiently
 from retro_agents.ground.errors import UserError
-from tests.experience.players import Counter, mistaken
+from tests.experience.counting_actors import Counter, mistaken
 from tests.runs import KILLS, ROOT
 
 
@@ -26,11 +26,11 @@ def counters(settings, *, ahead=1):
         played = actors.next()
         assert (played.block.pop("large") == played.block["number"] % 256).all()
         taken.append(played)
-        actors.go_on(played.actor, len(taken))
+        actors.order(played.actor, len(taken))
         return played
 
     weights = lambda: {"w": np.array([len(taken)])}  # noqa: E731
-    with on_ray(Counter, weights, settings=settings, version=0, begun=0, ahead=ahead) as actors:
+    with ray_actors(Counter, weights, settings=settings, version=0, start=0, ahead=ahead) as actors:
         yield take, taken, actors
 
 
@@ -53,10 +53,10 @@ def test_actors_wait_for_a_learner_that_is_behind(ray_address):
         assert len(actors.ordered) == 4  # however long this takes, no more are played
 
 
-def test_a_player_here_has_the_newest_weights():
-    here = Here(Counter(0, 0), version=3)
+def test_an_actor_here_has_the_newest_weights():
+    here = LocalActor(Counter(0, 0), version=3)
     assert [here.next().version, here.next().block["number"]] == [3, 2]
-    here.go_on(0, 7)
+    here.order(0, 7)
     assert here.next().version == 7
 
 
@@ -131,7 +131,7 @@ def test_an_actors_mistake_is_the_runs_and_no_end_of_ray(error, said, ray_addres
     settings = ActorSettings(actors=1, ray_address=ray_address)
     with (
         pytest.raises(UserError, match=said),
-        on_ray(partial(mistaken, error), dict, settings=settings, version=0, begun=0) as actors,
+        ray_actors(partial(mistaken, error), dict, settings=settings, version=0, start=0) as actors,
     ):
         actors.next()
 

@@ -8,14 +8,13 @@ import pytest
 import torch
 
 import impala.train
+from impala.actors import make_actor
 from impala.config import ImpalaConfig
-from impala.play import Player, make_player
 from impala.train import run
-from impala.training import Training
+from impala.training import Training, make_collector
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.conftest import Corridor
 from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
 
 pytest.importorskip("ray")
@@ -55,12 +54,12 @@ def test_one_actor_that_waits_equals_none(ray_address, tmp_path):
 
 def test_actors_share_the_environments_and_draw_differently():
     config = replaced(QUICK, num_envs=4, actors=2)
-    players = [make_player(config, index, version) for index, version in ((0, 0), (1, 0), (0, 5))]
-    assert [player.first for player in players] == [0, 2, 0]
+    actors = [make_actor(config, index, version) for index, version in ((0, 0), (1, 0), (0, 5))]
+    assert [actor.first for actor in actors] == [0, 2, 0]
     weights = {name: t.numpy() for name, t in Training(QUICK).agent.net.state_dict().items()}
-    blocks = [player.play(weights, 3) for player in players]
-    for player in players:
-        player.envs.close()
+    blocks = [actor.play(weights, 3) for actor in actors]
+    for actor in actors:
+        actor.envs.close()
     assert all(block.env_steps == 16 for block in blocks)
     assert all((block.sequences.versions == 3).all() for block in blocks)
     drawn = [block.sequences.actions for block in blocks]
@@ -93,7 +92,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_a
     command = [sys.executable, "-m", "impala.train"]
     for saved in killed_runs(command, flags, tmp_path, victim=victim):
         training = Training(replaced(QUICK, **ours, resume=True))
-        training.restore(tmp_path)
+        training.restore(tmp_path, None)
         for name, tensor in training.agent.net.state_dict().items():
             assert torch.equal(tensor, saved.tensors["net"][name])
         reached = training.env_steps
@@ -113,10 +112,10 @@ def test_actors_have_the_games_of_their_environments():
     pytest.importorskip("envpool")
     procgen = "--levels procgen:coinrun,bigfish --num-envs 4 --rotate-every 0 --hidden 16"
     config = impala.train.parse([*procgen.split(), "--actors", "2", "--device", "cpu"])
-    players = [make_player(config, index, 0) for index in range(2)]
-    games = [level.partition(":")[0] for player in players for level in player.envs.levels]
-    for player in players:
-        player.envs.close()
+    actors = [make_actor(config, index, 0) for index in range(2)]
+    games = [level.partition(":")[0] for actor in actors for level in actor.envs.levels]
+    for actor in actors:
+        actor.envs.close()
     assert games == ["coinrun", "bigfish"] * 2
 
 
@@ -136,10 +135,7 @@ def test_what_goes_on_before_its_first_update_plays_no_block_again(
 
 def test_a_player_that_takes_over_from_actors_draws_otherwise_than_they_did():
     agent = Training(QUICK).agent
-    seeds = [
-        Player(agent, Corridor(2), env_steps=steps).begin().collector.env_seeds()
-        for steps in (0, 0, 64)
-    ]
+    seeds = [make_collector(agent, 2, env_steps=steps).env_seeds() for steps in (0, 0, 64)]
     assert seeds[0] == seeds[1] == QUICK.run.seed != seeds[2]
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from impala.actors import playing
 from impala.config import ImpalaConfig
-from impala.play import playing
 from impala.train import parse, run
 from impala.training import Training
 from retro_agents.games.families import make_for
@@ -115,7 +115,7 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
         restarts = 0
 
         def __init__(self, here):
-            self.here, self.go_on, self.left = here, here.go_on, 4
+            self.here, self.order, self.left = here, here.order, 4
 
         def next(self):
             self.left -= 1
@@ -124,11 +124,12 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
             return self.here.next()
 
     @contextmanager
-    def actors(agent, _, **settings):
-        with playing(agent, corridor(2), **settings) as here:
+    def actors(training, *_):
+        envs = corridor(2)
+        with playing(training, envs, training.begin(envs)) as here:
             yield Gone(here)
 
-    monkeypatch.setattr("impala.train.playing", actors)
+    monkeypatch.setattr("impala.actors.playing", actors)
     with pytest.raises(UserError, match="Ray is gone"):
         run(None, replaced(QUICK, checkpoint_every=0), tmp_path)
     assert load_checkpoint(tmp_path).counters == {"env_steps": 128, "updates": 4}
@@ -138,8 +139,8 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
 def test_every_test_that_is_due_is_made(corridor, tmp_path, monkeypatch, batch_size):
     """Also where a block fills no batch."""
 
-    def judged(agent, config, training):
-        return {"sight/seeing": 1.0} if training.passes(30) else {}
+    def judged(run):
+        return {"sight/seeing": 1.0} if run.due(30) else {}
 
     monkeypatch.setattr("impala.train.judged", judged)
     run(corridor(2), replaced(QUICK, batch_size=batch_size), tmp_path / "run")

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-import rainbow.train
+import rainbow.training
 from jerk.episode import SearchEpisode
 from jerk.explorer import Rhythm
 from jerk.learner import Bout
-from jerk.train import Training, run
+from jerk.train import run
+from jerk.training import Training
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from rainbow.agent import RainbowAgent
@@ -121,7 +122,7 @@ def test_new_run_takes_memory_and_policy_of_another(course, tmp_path, named):
 def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path, scale, backtracking):
     run(course(2), preset("parts", timesteps=1000), tmp_path / "jerk")
     config = rainbow_config(reward_scale=scale, backtracking=backtracking)
-    training, fresh = (rainbow.train.Training(config, 1) for _ in range(2))
+    training, fresh = (rainbow.training.Training(config, 1) for _ in range(2))
     training.start_from(tmp_path / "jerk/replay")
     episodes = episodes_of(load_checkpoint(tmp_path / "jerk/replay"))
     assert training.seeded == sum(len(episode.frames) for episode in episodes)
@@ -167,7 +168,7 @@ def test_a_rainbow_behind_two_runs_comes_back_as_it_was(course, tmp_path, named,
 def test_a_rainbow_takes_the_runs_alone_where_another_agent_was_behind_jerk(course, tmp_path):
     run(course(2), preset("parts", policy=saved_ppo2(tmp_path / "ppo2")), tmp_path / "jerk")
     assert isinstance(load_agent(tmp_path / "jerk/replay"), PPO2Agent)
-    training = rainbow.train.Training(rainbow_config(), 1)
+    training = rainbow.training.Training(rainbow_config(), 1)
     training.start_from(tmp_path / "jerk/replay")
     assert training.seeded > 0
 
@@ -176,7 +177,7 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
     ten = preset("baseline", write_replay=True, actions=10)
     run(course(2), ten, tmp_path / "ten")
     with pytest.raises(UserError, match="holds episodes of frame_skip 4 and the actions") as error:
-        rainbow.train.Training(rainbow_config(), 1).start_from(tmp_path / "ten/replay")
+        rainbow.training.Training(rainbow_config(), 1).start_from(tmp_path / "ten/replay")
     assert "\n" not in str(error.value)
 
 

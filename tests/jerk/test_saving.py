@@ -6,7 +6,8 @@ import stable_retro
 
 from jerk.config import JerkConfig
 from jerk.recordings import Recordings
-from jerk.train import PRESETS, Training, main
+from jerk.train import PRESETS, main
+from jerk.training import Training
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.run.checkpoint import load_agent, load_checkpoint

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 import rainbow.train
+from rainbow.actors import Actor, ActorSteps
 from rainbow.config import RainbowConfig
 from rainbow.learner import epsilon_ladder
-from rainbow.play import ActorSteps, Player
-from rainbow.train import Training, run
-from retro_agents.experience.actors import Played
+from rainbow.train import run
+from rainbow.training import Training
+from retro_agents.experience.actors import ActorBlock
 from retro_agents.experience.replay import FINAL
 from retro_agents.ground.arrays import whole
 from retro_agents.run.checkpoint import load_checkpoint
@@ -79,19 +80,19 @@ def test_blocks_make_one_replay_whoever_plays_them():
     """Each row keeps its own trail, its rung of the ladder, and the losses as the learner's."""
     config = replaced(QUICK, num_envs=4, actors=2, n_step=5, **APE_X)
     training, rates = Training(config, 4), []
-    players = [Player(config, index, begun) for index, begun in ((0, 0), (1, 0), (0, 7))]
-    for player in players:
+    actors = [Actor(config, index, start) for index, start in ((0, 0), (1, 0), (0, 7))]
+    for actor in actors:
 
-        def act(obs, *, epsilon, real=player.training.agent.act, **options):
+        def act(obs, *, epsilon, real=actor.training.agent.act, **options):
             rates.append(epsilon)
             return real(obs, epsilon=epsilon, **options)
 
-        player.training.agent.act = act
+        actor.training.agent.act = act
     weights = training.agent.arrays()
     order = (0, 1, 1, 0, 1, 2, 1, 2, 2)  # the first actor dies, and another begins in its place
-    blocks = [players[turn].play(weights, 8 * number) for number, turn in enumerate(order)]
-    for player in players:
-        player.here.envs.close()
+    blocks = [actors[turn].play(weights, 8 * number) for number, turn in enumerate(order)]
+    for actor in actors:
+        actor.local.envs.close()
     for step in (step for block in blocks for step in block):
         training.add(step)
     assert training.env_steps == 8 * len(order)
@@ -116,15 +117,15 @@ def test_what_follows_a_lost_block_is_no_part_of_what_was_before_it():
     """Its actor's losses then are of steps that the learner never had, too."""
     config = replaced(QUICK, actors=1, n_step=3, episode_steps=6, **APE_X)
     training, alike = Training(config, 2), Training(config, 2)
-    players = [Player(config, 0, begun) for begun in (0, 7)]
+    actors = [Actor(config, 0, start) for start in (0, 7)]
     weights = training.agent.arrays()
-    blocks = [players[turn].play(weights, 0) for turn in (0, 1, 1)]
-    for player in players:
-        player.here.envs.close()
+    blocks = [actors[turn].play(weights, 0) for turn in (0, 1, 1)]
+    for actor in actors:
+        actor.local.envs.close()
     blocks = [blocks[0], blocks[2]]
     actors = SimpleNamespace(
-        next=iter([Played(0, 0, block, follows=False) for block in blocks]).__next__,
-        go_on=lambda actor, version: None,
+        next=iter([ActorBlock(0, 0, block, follows=False) for block in blocks]).__next__,
+        order=lambda actor, version: None,
     )
     taken = ActorSteps(training, actors)
     for _ in range(8):

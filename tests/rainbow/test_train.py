@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import torch
 
+from rainbow.actors import LocalSteps
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
-from rainbow.play import LocalSteps
-from rainbow.train import PRESETS, Training, parse, run
+from rainbow.train import PRESETS, parse, run
+from rainbow.training import Training
 from retro_agents.experience.replay import Replay
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
@@ -169,7 +170,7 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
     def playing(training, _, obs):
         return nullcontext(Gone(training, corridor(2), obs))
 
-    monkeypatch.setattr("rainbow.train.playing", playing)
+    monkeypatch.setattr("rainbow.actors.playing", playing)
     with pytest.raises(UserError, match="Ray is gone"):
         run(None, replaced(QUICK, num_envs=2, checkpoint_every=0), tmp_path)
     assert load_checkpoint(tmp_path).counters["env_steps"] == 60

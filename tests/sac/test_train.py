@@ -10,7 +10,8 @@ from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from sac.config import SACConfig
-from sac.train import Training, parse, run
+from sac.train import parse, run
+from sac.training import Training
 from tests.runs import play
 
 QUICK = replaced(

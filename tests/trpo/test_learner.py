@@ -20,7 +20,7 @@ from trpo.learner import (
     kl_divergences,
     line_search,
 )
-from trpo.train import Training
+from trpo.training import Training
 
 CPU = torch.device("cpu")
 

@@ -11,7 +11,8 @@ from retro_agents.run.metrics import read_columns
 from tests.runs import play
 from trpo.agent import LogPolicy, make_net
 from trpo.config import TRPOConfig
-from trpo.train import PRESETS, Training, run
+from trpo.train import PRESETS, run
+from trpo.training import Training
 
 QUICK = replaced(
     TRPOConfig(),

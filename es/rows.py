@@ -100,7 +100,7 @@ Record = tuple[int, int, float, float, float, bool]
 
 
 @dataclass
-class Episode:
+class RowEpisode:
     """An episode under way in a row. number: of its task in the plan."""
 
     number: int
@@ -108,10 +108,10 @@ class Episode:
     total: float = 0.0
     steps: int = 0
 
-    def record(self, said: Mapping[str, Any]) -> Record:
-        """What is kept of it. said: by the environment, at its end."""
-        reached = said["r"], said["progress"], said["finished"]
-        return self.number, self.steps, self.total, *reached
+    def record(self, report: Mapping[str, Any]) -> Record:
+        """Its record. report: the environment's, at its end."""
+        outcome = report["r"], report["progress"], report["finished"]
+        return self.number, self.steps, self.total, *outcome
 
 
 def chance_of(seed: int) -> np.random.Generator:
@@ -120,8 +120,8 @@ def chance_of(seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, 1])
 
 
-class Player:
-    """This process's rows. `play` is all there is to do with them.
+class Rows:
+    """The rows of this process's environments. `play` is all there is to do with them.
 
     Where the environment resets single rows, each begins the level that it claims, with a seed of
     the episode's own; rows that have nothing to play stand. Elsewhere episodes follow each other as
@@ -135,13 +135,13 @@ class Player:
         self.noise = lru_cache(maxsize=1)(noise.whole)  # once for a pair's two episodes
         self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
         self.members = Members(agent, envs.num_envs)
-        self.rows: list[Episode | None] = [None] * envs.num_envs
+        self.episodes: list[RowEpisode | None] = [None] * envs.num_envs
         self.reset(agent.config.run.seed)
 
     def reset(self, seed: int) -> None:
         """Let all rows stand at an episode's beginning."""
         self.obs, _ = self.envs.reset(seed=seed)
-        self.fresh = set(range(len(self.rows)))
+        self.fresh = set(range(len(self.episodes)))
         """Rows that stand there."""
 
     def play(
@@ -154,29 +154,29 @@ class Player:
         """
         records: list[Record] = []
         claims, steps = world.claims(len(plan)), 0
-        for row in range(len(self.rows)):
+        for row in range(len(self.episodes)):
             self.members.put(row, theta)
         self.begin(plan, claims, theta=theta)
-        while any(self.rows) and (self.begins or steps < budget):
+        while any(self.episodes) and (self.begins or steps < budget):
             ended = self.step()
-            steps += len(self.rows)
+            steps += len(self.episodes)
             world.progress()
-            for row, said in ended.items():
-                if episode := self.rows[row]:
-                    records.append(episode.record(said))
-                    self.rows[row] = None
+            for row, report in ended.items():
+                if episode := self.episodes[row]:
+                    records.append(episode.record(report))
+                    self.episodes[row] = None
                     self.members.put(row, theta)
             self.fresh |= ended.keys()
             if ended:
                 self.begin(plan, claims, theta=theta)
-        self.rows = [None] * len(self.rows)
-        found = np.array(records, RECORD)
-        return found, int(found["steps"].sum()) if self.begins else steps
+        self.episodes = [None] * len(self.episodes)
+        whole = np.array(records, RECORD)
+        return whole, int(whole["steps"].sum()) if self.begins else steps
 
     def begin(self, plan: Plan, claims: Iterator[int], *, theta: NDArray[np.float32]) -> None:
         """Claim an episode for each fresh row, as long as any are left, and reset these rows."""
-        seeds: list[int | None] = [None] * len(self.rows)
-        names: list[str | None] = [None] * len(self.rows)
+        seeds: list[int | None] = [None] * len(self.episodes)
+        names: list[str | None] = [None] * len(self.episodes)
         for row, number in zip(sorted(self.fresh), claims, strict=False):
             task = plan.task(number)
             seed = plan.episode_seed(task)
@@ -184,7 +184,7 @@ class Player:
                 noise = self.noise(plan.generation, task.pair)
                 scale = np.float32(task.sign * self.agent.config.sigma)
                 self.members.put(row, theta + scale * noise)
-            self.rows[row] = Episode(number, chance_of(seed))
+            self.episodes[row] = RowEpisode(number, chance_of(seed))
             seeds[row], names[row] = seed, self.levels[plan.slots[task.slot]]
         mask = np.array([name is not None for name in names])
         if self.begins and mask.any():
@@ -192,9 +192,9 @@ class Player:
             self.obs, _ = self.envs.reset(seed=seeds, options=options)
 
     def step(self) -> dict[int, dict[str, Any]]:
-        """A step of the rows that have an episode, elsewhere of all -> what is said of episodes
-        that ended, by row."""
-        rows = [row for row, episode in enumerate(self.rows) if episode or not self.begins]
+        """A step of the rows that have an episode, elsewhere of all -> the environment's report of
+        each episode that ended, by row."""
+        rows = [row for row, episode in enumerate(self.episodes) if episode or not self.begins]
         actions, parts = self.act(), [slice(row, row + 1) for row in rows]
         for part in parts:
             self.envs.step_async(actions[part], part)
@@ -203,7 +203,7 @@ class Player:
             obs, rewards, _, _, infos = self.envs.step_wait(part)
             self.obs[row] = obs[0]
             ended |= {episode["env"]: episode for episode in ended_episodes(infos)}
-            if episode := self.rows[row]:
+            if episode := self.episodes[row]:
                 episode.total += float(rewards[0]) / self.envs.env_spec.reward_scale
                 episode.steps += 1
         self.fresh -= set(rows)
@@ -215,7 +215,7 @@ class Player:
         actions = scores.argmax(dim=1).numpy()
         if self.agent.config.draw_actions:
             bounds = scores.double().softmax(dim=1).cumsum(dim=1).numpy()
-            for row, episode in enumerate(self.rows):
+            for row, episode in enumerate(self.episodes):
                 if episode:
                     _, which = episode.rng.random(2)
                     actions[row] = min(int((bounds[row] <= which).sum()), self.actions - 1)

@@ -8,7 +8,7 @@ import torch
 from es.agent import ESAgent
 from es.memory import Noise, Plan
 from es.mpi import World
-from es.play import Episode, Members, Player, chance_of
+from es.rows import Members, RowEpisode, Rows, chance_of
 from retro_agents.games.families import make
 from retro_agents.games.retro.make import make_env
 from retro_agents.run.config import replaced
@@ -20,17 +20,17 @@ from tests.es.test_agent import images, ppo2, rainbow
 def test_actions_are_the_best_or_drawn_by_the_episodes_own_chance(quick, draws):
     torch.manual_seed(0)
     agent = ESAgent.start(replaced(quick, draw_actions=draws))
-    player = Player(Lanes(2), agent, noise=Noise(0, len(agent.theta)), levels=LEVELS)
-    player.obs[:] = np.random.default_rng(0).integers(256, size=(4, 36, 36))
+    rows = Rows(Lanes(2), agent, noise=Noise(0, len(agent.theta)), levels=LEVELS)
+    rows.obs[:] = np.random.default_rng(0).integers(256, size=(4, 36, 36))
     theta = agent.theta * np.float32(300.0)  # an untrained policy hardly prefers anything
     for row in range(2):
-        player.members.put(row, theta)
-        player.rows[row] = Episode(row, np.random.default_rng(row))
+        rows.members.put(row, theta)
+        rows.episodes[row] = RowEpisode(row, np.random.default_rng(row))
     agent.theta = theta
-    policy = agent.scores(torch.from_numpy(player.obs[:1]))[0].softmax(dim=0).detach().numpy()
+    policy = agent.scores(torch.from_numpy(rows.obs[:1]))[0].softmax(dim=0).detach().numpy()
     assert 0.3 < policy.max() < 0.7
     expected = policy if draws else np.eye(7)[policy.argmax()]
-    actions = np.stack([player.act() for _ in range(4_000)])
+    actions = np.stack([rows.act() for _ in range(4_000)])
     for row in range(2):
         found = np.bincount(actions[:, row], minlength=7) / len(actions)
         np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
@@ -45,8 +45,8 @@ def play(envs, config, plan, levels=LEVELS):
     """The records of a generation's episodes, and how many steps their rows took."""
     torch.manual_seed(0)
     agent = ESAgent.start(replaced(config, sigma=1.0))
-    player = Player(envs, agent, noise=Noise(0, len(agent.theta)), levels=levels)
-    records, steps = player.play(plan, World(), theta=agent.theta, budget=0)
+    rows = Rows(envs, agent, noise=Noise(0, len(agent.theta)), levels=levels)
+    records, steps = rows.play(plan, World(), theta=agent.theta, budget=0)
     return np.sort(records, order="task"), steps
 
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from rainbow.config import RainbowConfig
 from rainbow.training import Step, Training
 from retro_agents.contract.envs import VectorEnv, ended_episodes
-from retro_agents.experience.actors import OnRay, Weights, actor_seed, on_ray
+from retro_agents.experience.actors import RayActors, Weights, actor_seed, ray_actors
 from retro_agents.games.families import make_for
 from retro_agents.run.config import replaced
 
 
 @final
 class LocalSteps:
-    """Environments of this process, and the agent that plays them."""
+    """Steps of environments in this process."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class LocalSteps:
         *,
         first: int = 0,
     ) -> None:
-        """obs: to go on from; None: new episodes begin. first: number of the first environment."""
+        """obs: to act on; None: new episodes begin. first: number of the first environment."""
         self.training, self.envs, self.first = training, envs, first
         self.begins = obs is None
         if obs is None:
@@ -46,20 +46,12 @@ class LocalSteps:
         self.envs.step_async(self.actions)
 
     def wait(self) -> Step:
-        """The step that was begun."""
+        """Wait for that step."""
         newest = self.obs[:, -self.training.replay.frames.shape[1] :]
         self.obs, rewards, terminated, truncated, infos = self.envs.step_wait()
-        step = Step(
-            newest,
-            self.actions,
-            rewards,
-            terminated,
-            truncated,
-            infos.get("final_obs", ()),
-            ended_episodes(infos),
-            self.first,
-            self.begins,
-        )
+        finals, episodes = infos.get("final_obs", ()), ended_episodes(infos)
+        outcome = rewards, terminated, truncated, finals, episodes
+        step = Step(newest, self.actions, *outcome, self.first, self.begins)
         self.begins = False
         return step
 
@@ -70,9 +62,9 @@ class LocalSteps:
 
 @final
 class ActorSteps:
-    """Actors, whose blocks are taken step by step."""
+    """Steps that actors have played, block by block."""
 
-    def __init__(self, training: Training, actors: OnRay) -> None:
+    def __init__(self, training: Training, actors: RayActors) -> None:
         self.training, self.actors = training, actors
         self.steps: deque[Step] = deque()
         self.weights = dict.fromkeys(range(training.config.acting.actors), training.updates)
@@ -92,7 +84,7 @@ class ActorSteps:
             self.lag = training.updates - self.weights[actor]
             self.weights[actor] = training.updates
             played = sum(len(step.actions) for step in block)
-            self.actors.go_on(actor, training.env_steps + played)
+            self.actors.order(actor, training.env_steps + played)
         return self.steps.popleft()
 
     def summary(self) -> dict[str, float]:
@@ -101,23 +93,23 @@ class ActorSteps:
 
 
 @final
-class Player:
-    """An actor's: a share of the environments, a copy of the net, a replay of the last steps."""
+class Actor:
+    """A share of the environments, a copy of the net, and a replay of the last steps."""
 
-    def __init__(self, config: RainbowConfig, index: int, begun: int) -> None:
-        """See `retro_agents.experience.actors.on_ray`."""
+    def __init__(self, config: RainbowConfig, index: int, start: int) -> None:
+        """See `retro_agents.experience.actors.ray_actors`."""
         num_envs = config.run.num_envs
         slots = max(config.env.spec().steps_back) + config.n_step + 4  # a replay's fewest
         own = replaced(
             config,
             device="cpu",
             torch_threads=1,
-            seed=actor_seed(config.run.seed, index, begun),
+            seed=actor_seed(config.run.seed, index, start),
             replay_size=slots * num_envs,
         )
         part = config.acting.share(index, num_envs)
         self.training = Training(own, num_envs)
-        self.here = LocalSteps(self.training, make_for(config, part=part), first=part.start)
+        self.local = LocalSteps(self.training, make_for(config, part=part), first=part.start)
 
     def play(self, weights: Weights | None, version: int) -> list[Step]:
         """A block. version: agent steps of the run before it. Its priorities are of these weights,
@@ -131,26 +123,28 @@ class Player:
 
     def step(self) -> Step:
         """One step, with its losses."""
-        self.here.begin()
-        step = self.here.wait()
-        return step._replace(losses=self.training.add(step))
+        self.local.begin()
+        step = self.local.wait()
+        losses = self.training.remember(step)
+        self.training.env_steps += len(step.actions)
+        return step._replace(losses=losses)
 
 
 @contextmanager
 def playing(
     training: Training, envs: VectorEnv | None, obs: NDArray[np.uint8] | None
 ) -> Iterator[LocalSteps | ActorSteps]:
-    """What plays for a run. envs: of this process; None: actors have them. obs: to go on from, see
+    """What plays for a run. envs: of this process; None: actors make their own. obs: to act on, see
     `LocalSteps`."""
     if envs is not None:
         yield LocalSteps(training, envs, obs)
         return
     config: RainbowConfig = training.config
-    with on_ray(
-        partial(Player, config),
+    with ray_actors(
+        partial(Actor, config),
         training.agent.arrays,
         settings=config.acting,
         version=training.env_steps,
-        begun=training.env_steps,
+        start=training.env_steps,
     ) as actors:
         yield ActorSteps(training, actors)

@@ -1,4 +1,4 @@
-"""Players that an actor's process can begin quickly: they need no PyTorch."""
+"""Actors that their process can start quickly: they need no PyTorch."""
 
 import os
 import time
@@ -9,8 +9,8 @@ import numpy as np
 class Counter:
     """Plays blocks that say who played them, and which weights it was given."""
 
-    def __init__(self, index, begun):
-        self.name, self.blocks = (index, begun, os.getpid()), 0
+    def __init__(self, index, start):
+        self.name, self.blocks = (index, start, os.getpid()), 0
 
     def play(self, weights, version):
         self.blocks += 1
@@ -20,5 +20,5 @@ class Counter:
         return {"name": self.name, "number": self.blocks, "weight": weight, "large": large}
 
 
-def mistaken(error, index, begun):
+def mistaken(error, index, start):
     raise error

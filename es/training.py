@@ -1,0 +1,159 @@
+"""All that changes during a run of ES, and how it is saved and restored."""
+
+import time
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from es.agent import ESAgent
+from es.config import ESConfig
+from es.learner import Learner
+from es.memory import RECORD, Noise, Plan, draw_levels
+from es.mpi import World
+from es.rows import Rows
+from retro_agents.contract.envs import VectorEnv
+from retro_agents.experience.actors import actor_seed
+from retro_agents.games.families import level_names
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.seeding import seed_everything
+from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
+from retro_agents.run.run import EndedEpisode, RunState
+
+Records = NDArray[np.void]
+
+
+@dataclass
+class Training(RunState):
+    """Holds the agent, what plays it (`rows`) and what it learns with (`learner`)."""
+
+    name = "es"
+    config: ESConfig
+    world: World
+    env_steps: int = 0
+    generation: int = 0
+    timing: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rank, self.size = self.world.rank, self.world.size
+
+    @property
+    def clock(self) -> int:
+        """The generations: the unit of checkpoint_every."""
+        return self.generation
+
+    def start(self, init: Path | str | None, envs: VectorEnv) -> None:
+        """Begin a run, with a checkpoint's net if one is given."""
+        settings = self.config.run
+        seed_everything(settings.seed)
+        # One thread: the environments and the other processes of the run have the other cores.
+        device = prepare_device(settings.device, threads=1)
+        self.agent = agent = ESAgent.start(self.config, init, device=str(device))
+        self.config = agent.config
+        # Where rows do not begin what they are told, what plays where is one level to us.
+        here = ",".join(sorted(set(envs.levels)))
+        self.levels = level_names(settings.levels) if envs.resets_rows else [here]
+        noise = Noise(settings.seed, len(agent.theta))
+        self.learner = Learner(agent.theta, self.config, noise=noise)
+        self.rows = Rows(envs, agent, noise=noise, levels=self.levels)
+
+    def plan(self) -> Plan:
+        """The episodes of the next generation."""
+        config, seed = self.config, self.config.run.seed
+        count = config.levels_per_generation
+        return Plan(
+            seed=seed,
+            generation=self.generation,
+            pairs=config.pairs,
+            slots=draw_levels(seed, self.generation, levels=len(self.levels), count=count),
+            evaluates=config.evaluate_every > 0 and self.generation % config.evaluate_every == 0,
+        )
+
+    def play(self, plan: Plan) -> Records:
+        """Play a generation together -> the records of all processes, in the order of the plan;
+        some are missing where the budget of environments that begin episodes by themselves has
+        ended. Raises RuntimeError if the processes have come to differ."""
+        world, theta, began = self.world, self.learner.theta, time.monotonic()
+        waited, sent = world.waited, world.sent
+        budget = self.config.run.timesteps - self.env_steps
+        mine, steps = self.rows.play(plan, world, theta=theta, budget=budget)
+        head = np.array([steps, zlib.crc32(theta.tobytes())], np.int64).tobytes()
+        answers = world.exchange(head + mine.tobytes(), may_leave=True)
+        heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
+        if (heads[:, 1] != heads[0, 1]).any():
+            raise RuntimeError(
+                "the processes have different weights: their hardware or software "
+                "differs; run them on machines that are alike"
+            )
+        records = np.concatenate([np.frombuffer(answer[16:], RECORD) for answer in answers])
+        taken, seconds = int(heads[:, 0].sum()), max(time.monotonic() - began, 1e-9)
+        self.env_steps += taken
+        self.timing = {
+            "episodes_per_second": len(records) / seconds,
+            "steps_per_second": taken / seconds,
+            "waiting": (world.waited - waited) / seconds,
+            "bytes": world.sent - sent,
+        }
+        return np.sort(records, order="task")
+
+    def learn(self, plan: Plan, records: Records) -> dict[str, float]:
+        """One update from a whole generation -> its metrics."""
+        world, began, sent = self.world, time.monotonic(), self.world.sent
+        (returns, current), slots = plan.returns(records), plan.turns
+        learned = self.learner.update(returns, slots, generation=self.generation, world=world)
+        self.agent.theta = self.learner.theta
+        self.generation += 1
+        self.timing["update_seconds"] = time.monotonic() - began
+        self.timing["bytes"] += world.sent - sent
+        spreads = [returns[slots == slot].std(dtype=np.float64) for slot in np.unique(slots)]
+        values = {
+            "return": float(returns.mean(dtype=np.float64)),
+            "best": float(returns.max()),
+            "spread": float(np.mean(spreads)),
+        }
+        if current.size:
+            values["current"] = float(current.mean(dtype=np.float64))
+        return {**values, **learned, "generation": self.generation}
+
+    def episodes(self, plan: Plan, records: Records) -> list[EndedEpisode]:
+        """A generation's episodes, as the run reports them; a member's number stands for that of
+        its environment."""
+        found = []
+        for record in records:
+            task = plan.task(int(record["task"]))
+            episode = {name: record[name] for name in ("r", "progress", "finished")}
+            episode |= {"l": record["steps"], "level": self.levels[plan.slots[task.slot]]}
+            found.append((self.env_steps, task.member, episode))
+        return found
+
+    def save(self, run_dir: Path | str, envs: VectorEnv) -> None:
+        """Write a checkpoint, from which any number of processes resume; exactly where the
+        environment resets single rows, elsewhere in new episodes."""
+        if self.rank:
+            return
+        save_checkpoint(
+            Path(run_dir) / "checkpoints",
+            agent=self.name,
+            config=self.config,
+            counters={"env_steps": self.env_steps, "generation": self.generation},
+            tensors={
+                "net": self.agent.net.state_dict(),
+                "optimiser": optimiser_tensors(self.learner.optimiser),
+            },
+        )
+
+    def restore(self, run_dir: Path | str, envs: VectorEnv) -> None:
+        """Become what the run's last checkpoint holds. Raises UserError if it is an agent alone, or
+        this run searches other weights."""
+        saved = load_to_resume(run_dir).of(self.name)
+        self.start(saved.folder, envs)
+        saved.check_run("optimiser")
+        saved.check_same(self.config)
+        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
+        self.env_steps = saved.counters["env_steps"]
+        self.generation = saved.counters["generation"]
+        if not envs.resets_rows:  # not in the levels that the run began with
+            self.rows.reset(actor_seed(self.config.run.seed, 0, self.env_steps))

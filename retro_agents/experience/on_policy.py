@@ -1,0 +1,184 @@
+"""All that changes during a run that a `Collector` plays, and how it is saved and restored."""
+
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from retro_agents.contract.envs import VectorEnv, saved_states
+from retro_agents.experience.collector import Collector
+from retro_agents.experience.replay_seed import check_seen_alike
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.generators import set_generator_state
+from retro_agents.ground.seeding import rng_state, set_rng_state
+from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
+from retro_agents.run.run import RunState
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class OnPolicy(RunState):
+    """What an agent's own `Training` extends that learns from whole rollouts: it makes `learner`,
+    which has an `optimiser`, after this."""
+
+    learner: Any
+
+    def __init__(self, agent: Any, num_envs: int, *, return_gamma: float) -> None:
+        self.agent, self.config = agent, agent.config
+        self.updates = 0
+        self.collector = Collector(
+            agent,
+            num_envs,
+            rollout_steps=self.config.rollout_steps,
+            return_gamma=return_gamma,
+            act_parts=self.config.act_parts,
+        )
+        self.group = self.collector.group
+        self.rank, self.size = self.group.rank, self.group.size
+        self.recent_returns = self.collector.recent_returns
+
+    def any(self, here: bool) -> bool:
+        """Whether it is true in any process."""
+        return self.group.any(here)
+
+    @property
+    def env_steps(self) -> int:
+        """Agent steps taken, of all processes."""
+        return self.collector.env_steps
+
+    @property
+    def clock(self) -> int:
+        """Those of whole rollouts."""
+        return self.env_steps - self.collector.rollout.filled * self.collector.num_envs * self.size
+
+    def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
+        """Begin a run, with a checkpoint's weights if one is given -> the first observations."""
+        if init:
+            self.agent.start_from(init)
+        obs, _ = envs.reset(seed=self.collector.env_seeds())
+        return obs
+
+    def save(
+        self,
+        run_dir: Path | str,
+        envs: VectorEnv,
+        *,
+        tensors: Mapping[str, Mapping[str, Tensor]] = NOTHING,
+        arrays: Mapping[str, NDArray[Any]] = NOTHING,
+        state: Mapping[str, Any] = NOTHING,
+        rows: Mapping[str, list[Any]] = NOTHING,
+        keep: int = 2,
+    ) -> None:
+        """Write a checkpoint, from which any number of processes resume exactly.
+
+        tensors, arrays, state: what only this agent saves, the same in every process. rows: a value
+        for each environment of this process. keep: how many checkpoints stay.
+        """
+        of_rollout, of_collector = contents_of(self.collector, envs, rows)
+        if self.rank:
+            return
+        adam = optimiser_tensors(self.learner.optimiser)
+        save_checkpoint(
+            Path(run_dir) / "checkpoints",
+            agent=self.name,
+            config=self.config,
+            keep=keep,
+            counters={"env_steps": self.env_steps, "updates": self.updates},
+            tensors={"net": self.agent.net.state_dict(), "optimiser": adam, **tensors},
+            arrays={**of_rollout, **arrays},
+            state={**state, "rng": rng_state(), **of_collector},
+        )
+
+    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
+        """Become what the run's last checkpoint holds -> the observations to act on."""
+        saved = load_to_resume(run_dir)
+        check_run(saved, self.collector)
+        self.agent.load_weights(saved)
+        saved.check_same(self.config)
+        self.take(saved)
+        restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
+        self.updates = saved.counters["updates"]
+        return restore_run(saved, self.collector, envs)
+
+    def take(self, saved: Checkpoint) -> None:
+        """Take what only this agent has saved."""
+
+
+def contents_of(
+    collector: Collector, envs: VectorEnv, rows: Mapping[str, list[Any]] = NOTHING
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """What `restore_run` reads: arrays and state of a checkpoint, of the environments of all
+    processes. rows: as in `OnPolicy.save`."""
+    finals = [
+        (t, collector.mine.start + env, image.tobytes())
+        for (t, env), image in collector.rollout.finals.items()
+    ]
+    own = {
+        "envs": saved_states(envs),
+        "rngs": collector.began,
+        "starts": collector.starts.tolist(),
+        "state": collector.state.tolist(),
+        "return_sums": collector.return_scale.sums.tolist(),
+        "progress": collector.progress.tolist(),
+        "finals": finals,
+        **rows,
+    }
+    everyone = collector.group.gather((own, collector.rollout.arrays()))
+    rollouts = [rollout for _, rollout in everyone]
+    arrays = {name: np.concatenate([one[name] for one in rollouts]) for name in rollouts[0]}
+    state = {name: list(chain(*(one[name] for one, _ in everyone))) for name in own}
+    state["recent_returns"] = list(collector.recent_returns)
+    state["return_moments"] = collector.return_scale.save()
+    return arrays, state
+
+
+def check_run(saved: Checkpoint, collector: Collector) -> None:
+    """Raises UserError if a checkpoint lacks what this run would resume with."""
+    saved.check_run("rngs")
+    envs, num_envs = len(saved.state["rngs"]), collector.num_envs * collector.group.size
+    if envs != num_envs:
+        raise UserError(
+            f"the saved run has {envs} environments, this one {num_envs}: resume with the same "
+            "--num-envs"
+        )
+    if not saved.state["envs"]:
+        raise UserError(
+            f"{saved.folder} holds no states of its environments, which played elsewhere: begin "
+            "anew with --init"
+        )
+    steps = saved.arrays.stored["rewards"].shape[1]
+    whole = saved.config["rollout_steps"]
+    if steps > 0 and whole != collector.rollout.steps:
+        raise UserError(
+            f"the saved run is {steps} steps into a rollout of {whole}, not of "
+            f"{collector.rollout.steps}: resume with the same --rollout-steps"
+        )
+    check_seen_alike(saved, collector.policy.config)
+
+
+def restore_run(saved: Checkpoint, collector: Collector, envs: VectorEnv) -> NDArray[np.uint8]:
+    """Let a collector be as the one that `contents_of` was given -> the observations to act on. The
+    last step of resuming: from here on generators draw as they did. Raises UserError as
+    `check_run`."""
+    check_run(saved, collector)
+    state, mine = saved.state, collector.mine
+    collector.env_steps = saved.counters["env_steps"]
+    collector.recent_returns.extend(state["recent_returns"])
+    collector.return_scale.restore(state["return_moments"], state["return_sums"][mine])
+    collector.progress = np.array(state["progress"][mine])
+    collector.starts = np.array(state["starts"][mine], bool)
+    collector.state = torch.tensor(state["state"][mine], device=collector.device)
+    for rng, began in zip(collector.rngs, state["rngs"][mine], strict=True):
+        set_generator_state(rng, began)
+    collector.begin_rollout()
+    collector.rollout.restore(saved.arrays, state["finals"], mine)
+    obs = envs.restore_states(state["envs"][mine])
+    set_rng_state(state["rng"])
+    return obs

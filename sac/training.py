@@ -1,0 +1,37 @@
+"""All that changes during a run of SAC, and how it is saved and restored."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.experience.actors import actor_seed
+from retro_agents.experience.off_policy import OffPolicy
+from retro_agents.nets.transfer import follow
+from retro_agents.run.checkpoint import Checkpoint
+from sac.agent import SACAgent, make_net
+from sac.config import SACConfig
+from sac.learner import Learner
+
+
+class Training(OffPolicy):
+    """SAC's nets; counters and replay are `OffPolicy`'s."""
+
+    name = "sac"
+
+    def __init__(self, config: SACConfig, num_envs: int) -> None:
+        super().__init__(config, num_envs)
+        net = make_net(config).to(self.device)
+        self.agent = SACAgent(net, config, device=str(self.device))
+        self.learner = Learner(net, config, device=self.device)
+
+    def begin(self, envs: Any) -> NDArray[np.uint8]:
+        """Begin new episodes -> the first observations."""
+        self.replay.cut(np.arange(self.num_envs))
+        obs, _ = envs.reset(seed=actor_seed(self.config.run.seed, 0, self.env_steps))
+        return obs
+
+    def take(self, saved: Checkpoint) -> None:
+        """Take a checkpoint's weights."""
+        self.agent.load_weights(saved)
+        follow(self.learner.target, self.agent.net, rate=1.0)

@@ -1,0 +1,107 @@
+"""The frame of a run, around an agent that only counts."""
+
+from collections import deque
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from retro_agents.run.metrics import read_columns
+from retro_agents.run.run import Run, RunState
+from retro_agents.run.settings import RunSettings
+
+
+class Counting(RunState):
+    """Saves how many steps it has taken."""
+
+    name, agent, env_steps = "ppo2", None, 0
+
+    def __init__(self, **settings: Any) -> None:
+        self.config: Any = SimpleNamespace(run=RunSettings(**{"timesteps": 30, **settings}))
+        self.saves = 0
+        self.recent_returns: deque[float] = deque([1.0, 2.0])
+
+    def start(self, init: Any, envs: Any) -> None:
+        self.source = init
+
+    def restore(self, run_dir: Path, envs: Any) -> None:
+        self.env_steps = load_checkpoint(run_dir).counters["env_steps"]
+
+    def save(self, run_dir: Path, envs: Any) -> None:
+        self.saves += 1
+        counters = {"env_steps": self.env_steps}
+        save_checkpoint(
+            Path(run_dir) / "checkpoints", agent="ppo2", config={}, counters=counters, tensors={}
+        )
+
+
+@pytest.fixture(autouse=True)
+def plain_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retro_agents.run.folder.to_dict", lambda config: {})
+
+
+def loop(run: Run, *, steps: int = 3) -> list[int]:
+    """Take all steps -> those at which a multiple of ten was due."""
+    due: list[int] = []
+    while run.goes_on():
+        run.training.env_steps += steps  # type: ignore[misc]
+        due += [run.training.env_steps] if run.due(10) else []
+        run.after([], {"steps": float(run.training.env_steps)})
+    return due
+
+
+def test_a_multiple_is_due_once(tmp_path: Path) -> None:
+    with Run(Counting(), None, tmp_path) as run:
+        assert loop(run) == [12, 21, 30] and not run.due(0)
+    assert read_columns(tmp_path / "metrics.csv")["steps"].tolist() == [*range(3, 31, 3)]
+
+
+@pytest.mark.parametrize(("every", "saved"), [(10, [12, 21, 30]), (20, [21, 30]), (0, [30])])
+def test_no_step_has_two_checkpoints(tmp_path: Path, every: int, saved: list[int]) -> None:
+    told = []
+    training = Counting(checkpoint_every=every)
+    with Run(
+        training, None, tmp_path, on_checkpoint=lambda folder, metrics: told.append(metrics)
+    ) as run:
+        loop(run)
+    assert [metrics["env_steps"] for metrics in told] == saved and training.saves == len(saved)
+    assert told[0]["mean_return"] == 1.5
+    again = Counting(resume=True)
+    with Run(again, None, tmp_path) as run:
+        assert again.env_steps == 30 and not run.goes_on()
+    assert again.saves == 0
+
+
+def test_a_run_that_fails_saves_nothing_but_where_its_actors_are_gone(tmp_path: Path) -> None:
+    for name, envs in (("here", SimpleNamespace()), ("elsewhere", None)):
+        with pytest.raises(UserError, match="gone"), Run(Counting(), envs, tmp_path / name):  # type: ignore[arg-type]
+            raise UserError("Ray is gone")
+        assert any((tmp_path / name / "checkpoints").iterdir()) == (envs is None)
+
+
+def test_only_the_first_process_writes_and_judges(tmp_path: Path) -> None:
+    judge: Any = None
+    training = Counting()
+    training.rank, training.size = 1, 2
+    training.save = lambda *_: None  # type: ignore[method-assign]
+    with Run(training, None, tmp_path / "run", judge=judge) as run:
+        run.after([], {"steps": 1.0})
+        run.show(1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_judged_stands_in_the_row_and_makes_one(tmp_path: Path) -> None:
+    judge: Any = lambda run: {"seeing": 1.0} if run.due(20) else {}  # noqa: E731
+    training = Counting()
+    with Run(training, None, tmp_path, judge=judge) as run:
+        for training.env_steps in (10, 20, 30):
+            run.after([], {}, restarts=7.0)
+    columns = read_columns(tmp_path / "metrics.csv")
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "step": [20.0],
+        "seeing": [1.0],
+        "restarts": [7.0],
+    }

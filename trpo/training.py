@@ -1,0 +1,22 @@
+"""All that changes during a run of TRPO, and how it is saved and restored."""
+
+from retro_agents.experience.on_policy import OnPolicy
+from retro_agents.ground.device import prepare_device
+from retro_agents.ground.seeding import seed_everything
+from trpo.agent import TRPOAgent, make_net
+from trpo.config import TRPOConfig
+from trpo.learner import Learner
+
+
+class Training(OnPolicy):
+    """TRPO's agent and learner; what plays is `OnPolicy`'s."""
+
+    name = "trpo"
+
+    def __init__(self, config: TRPOConfig, num_envs: int) -> None:
+        seed_everything(config.run.seed)
+        device = prepare_device(config.run.device, threads=config.torch_threads)
+        net = make_net(config).to(device)
+        agent = TRPOAgent(net, config, device=str(device))
+        super().__init__(agent, num_envs, return_gamma=config.gamma)
+        self.learner = Learner(net, config, device=device, group=self.group)
