@@ -115,7 +115,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     pairs = [(f"{name}-native", f"{name}-emulator") for name in RUNS]
     ratios = [(native, native, emulator, None) for native, emulator in pairs]
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios)]
-    return [*rows, *cases.cpu_rows(repeats, ratios)]
+    return [*rows, *cases.ratio_rows(repeats, ratios, cpu=True)]
 
 
 one = {"OMP_NUM_THREADS": "1"}

@@ -17,6 +17,7 @@ from lab.benchmarks.peers.stopwatch import WORKERS
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.processes import ended
 from retro_agents.ground.results import ROOT, write_result
+from retro_agents.run.fields import flag_of
 
 THREADS = (1, 2)
 BACKENDS = ("emulator", "native")
@@ -66,7 +67,7 @@ def benchmark(
                 raise UserError("--write stores all cases: leave out --case, or --write")
             print(json.dumps(here(options.case, options)), flush=True)
             return
-        given = [f"{flag(option)}={getattr(options, option)}" for option in more]
+        given = [f"{flag_of(option)}={getattr(options, option)}" for option in more]
         mine = [sys.executable, "-m", f"lab.benchmarks.{name}", *given, "--case"]
 
         def each(wanted: list[str], options: Options) -> Repeat:
@@ -113,18 +114,15 @@ def options_of(
         if isinstance(default, tuple):
             first, kind = default[0], {"choices": default}
         shown = "none" if first is None else first
-        add(flag(option), default=first, help=f"(default: {shown})", **kind)
+        add(flag_of(option), default=first, help=f"(default: {shown})", **kind)
     options = parser.parse_args()
     for option in ("repeats", *more):
         value = getattr(options, option)
         if isinstance(value, int | float) and not 0 < value < math.inf:
-            raise UserError(f"{flag(option)}: expected a number above 0, not {value}; see --help")
+            raise UserError(
+                f"{flag_of(option)}: expected a number above 0, not {value}; see --help"
+            )
     return options
-
-
-def flag(option: str) -> str:
-    """What a command line calls it."""
-    return f"--{option.replace('_', '-')}"
 
 
 def chosen(cases: Sequence[str], options: Options) -> list[str]:
@@ -227,21 +225,15 @@ def quotient(
     return float(found[0] / found[1])
 
 
-def ratio_rows(repeats: Sequence[Repeat], ratios: Ratios) -> Rows:
-    """Quotients within repeats."""
+def ratio_rows(repeats: Sequence[Repeat], ratios: Ratios, *, cpu: bool = False) -> Rows:
+    """Quotients within repeats; cpu: of the second cases' CPU time of a step over the first's, each
+    of the cheapest."""
     rows: Rows = []
     for name, above, below, aim in ratios:
-        values = [quotient(repeat, above, below) for repeat in repeats]
-        rows += median_row({"ratio": f"{name}/{below.rstrip('-')}"}, values, at_least=aim)
-    return rows
-
-
-def cpu_rows(repeats: Sequence[Repeat], ratios: Ratios) -> Rows:
-    """The CPU time of a step of the second cases over that of the first, each of the cheapest."""
-    rows: Rows = []
-    for name, above, below, aim in ratios:
-        values = [quotient(r, below, above, "cpu_ms_per_step", best=min) for r in repeats]
-        label = {"ratio": f"{below.rstrip('-')}_cpu/{name}_cpu"}
+        other = below.rstrip("-")
+        label = {"ratio": f"{other}_cpu/{name}_cpu" if cpu else f"{name}/{other}"}
+        kinds: Any = (below, above, "cpu_ms_per_step") if cpu else (above, below)
+        values = [quotient(repeat, *kinds, best=min if cpu else max) for repeat in repeats]
         rows += median_row(label, values, at_least=aim)
     return rows
 

@@ -68,15 +68,8 @@ class Player:
 def remote(stack: ExitStack, backend: str, *, record: bool) -> tuple[Any, int]:
     """The level in a server's process, which ends with the stack; that process's id."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="contest-")))
-    argv = [
-        sys.executable,
-        "-m",
-        "retro_agents.contest.serve",
-        *LEVEL.split(":"),
-        "--dir",
-        str(folder),
-    ]
-    argv += ["--results", str(folder / "results"), "--backend", backend]
+    argv = [sys.executable, "-m", "retro_agents.contest.serve", *LEVEL.split(":")]
+    argv += ["--dir", str(folder), "--results", str(folder / "results"), "--backend", backend]
     argv += ["--record"] if record else []
     server = stack.enter_context(subprocess.Popen(argv, stdout=subprocess.DEVNULL))
     return wrap_agent(RemoteEnv(folder, level=LEVEL), EnvConfig()), server.pid

@@ -101,14 +101,8 @@ def emulators() -> Any:
 
 def native(seconds: float, *, threads: int) -> float:
     """64 environments on one level, on so many threads."""
-    envs = NativeVectorEnv(
-        [[parse_level(LEVEL)]] * 64,
-        config=EnvConfig(),
-        seed=0,
-        rotate_every=0,
-        record_dir=None,
-        threads=threads,
-    )
+    same: Any = {"seed": 0, "rotate_every": 0, "record_dir": None, "threads": threads}
+    envs = NativeVectorEnv([[parse_level(LEVEL)]] * 64, config=EnvConfig(), **same)
     return env_only(seconds, envs=envs)["steps_per_second"]
 
 

@@ -18,11 +18,7 @@ from retro_agents.ground.results import ROOT
 from retro_agents.run.checkpoint import latest_checkpoint
 
 SIZES = (1_000, 10_000, 100_000)
-OURS = {
-    "scan": {"merge_above": 1.1},
-    "scan-merging": {},
-    "scan-full": {},
-}
+OURS: dict[str, Any] = {"scan": {"merge_above": 1.1}, "scan-merging": {}, "scan-full": {}}
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
 CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]
 ACTS, REMEMBERED, LATER = 9, 11_200, 300  # steps per act; queries are the last 60
@@ -53,7 +49,7 @@ def run_here(case: str, options: Options) -> Row:
     vectors, queries = embeddings(kept(), entries)
     actions = subset(np.load(kept())["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
-    config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])  # type: ignore[arg-type]
+    config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])
     warm, memory = EpisodicMemory(config), EpisodicMemory(config)
     warm.add(vectors[0], 0, 0.0)  # compiles
     warm.query(vectors[0], K)
@@ -121,13 +117,13 @@ def make_embeddings() -> None:
         print(f"playing {level}", file=sys.stderr)
         played.append(play_act(level, REMEMBERED + LATER))
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft.npz")
-    np.savez(
-        draft,
-        vectors=np.concatenate([embeddings[:REMEMBERED] for embeddings, _ in played]),
-        actions=np.concatenate([actions[:REMEMBERED] for _, actions in played]),
-        queries=np.concatenate([embeddings[-60:] for embeddings, _ in played]),
-    )
+    draft, (vectors, actions) = path.with_suffix(".draft.npz"), zip(*played, strict=True)
+    parts: Any = {
+        "vectors": [v[:REMEMBERED] for v in vectors],
+        "queries": [v[-60:] for v in vectors],
+    }
+    parts["actions"] = [a[:REMEMBERED] for a in actions]
+    np.savez(draft, **{name: np.concatenate(part) for name, part in parts.items()})
     draft.rename(path)
 
 

@@ -53,8 +53,8 @@ class Cycles(Stopwatch):
         super().__init__(seconds, 2 * ROWS, cpu=cpu_with(pids))
 
     def mark(self) -> bool:
-        """A rollout begins; True once the cycles took the time."""
-        return self.tick(ROWS)
+        """A rollout begins; True once two cycles or more took the time."""
+        return self.tick(ROWS) and self.steps >= self.warm_up + 2 * ROWS
 
 
 def shared_config(**setting: Any) -> PPO2Config:
@@ -139,8 +139,8 @@ def run_here(case: str, options: Options) -> Row:
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then ratios within repeats with their aims."""
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
-    rows += cases.cpu_rows(
-        repeats, [(name, above, below, None) for name, above, below, _ in RATIOS]
+    rows += cases.ratio_rows(
+        repeats, [(name, above, below, None) for name, above, below, _ in RATIOS], cpu=True
     )
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]

@@ -88,7 +88,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
         for peer, aims in AIMS.items()
         for precision in PRECISIONS
     ]
-    return [*cases.median_cases(repeats), *cases.cpu_rows(repeats, ratios)]
+    return [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios, cpu=True)]
 
 
 more: Any = {"repeats": 1, "cleanrl": None, "train_procgen": None}

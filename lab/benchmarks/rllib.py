@@ -91,7 +91,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     for agent in AGENTS:
         ours, peer = f"{agent}-", f"rllib_{agent}-"
         rows += cases.ratio_rows(repeats, [(agent, ours, peer, AIM)])
-        rows += cases.cpu_rows(repeats, [(agent, ours, peer, None)])
+        rows += cases.ratio_rows(repeats, [(agent, ours, peer, None)], cpu=True)
     return rows
 
 

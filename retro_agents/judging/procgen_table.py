@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from statistics import fmean
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from retro_agents.games.procgen.levels import tested_on
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, write_text
 from retro_agents.ground.results import read_result
-from retro_agents.judging.tables import decimal, table, with_interval
+from retro_agents.judging.tables import decimal, number, records, with_interval
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import flat, to_dict
@@ -52,8 +53,7 @@ class TableConfig:
     """PNG to write: train and test returns over the number of levels."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One game of one run. train, test: means of its newest evaluations; nan without one."""
 
     game: str
@@ -75,13 +75,12 @@ class Row:
     @property
     def key(self) -> Key:
         """What the seeds of a row have in common."""
-        of = (self.game, self.mode, self.num_levels, self.env_steps, self.test_levels)
-        return (*of, self.agent, self.settings)
+        return self[:7]
 
 
-def read_run(run: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A run's config and the columns of its episodes. Raises UserError if it is no run on Procgen,
-    or has no episodes yet."""
+def rows_of(run: Path) -> list[Row]:
+    """A run's rows, by games and test levels. Raises UserError if it is no run on Procgen, or if it
+    has no episodes or no checkpoint yet."""
     config = read_result(run / "config.json", expected="expected a run folder")
     levels, env = str(config.get("run", {}).get("levels", "")), config.get("env", {})
     if "distribution_mode" not in env:
@@ -91,27 +90,18 @@ def read_run(run: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         raise UserError(f"{run}/episodes.csv is damaged: it lacks the column {min(lacking)}")
     if not len(episodes["r"]):
         raise UserError(f"{run} has no episodes yet")
-    return config, episodes
-
-
-def rows_of(run: Path) -> list[Row]:
-    """A run's rows, by games and test levels. Raises UserError like `read_run` and `newest`."""
-    config, episodes = read_run(run)
-    levels, env, result = config["run"]["levels"], config["env"], newest(run)
-    steps = result["env_steps"]
-    settings = telling(config, result["agent"])
+    agent, steps, train, tests = newest(run)
+    settings = telling(config, agent)
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
-    asked = config.get("evaluation", {}).get("test_levels", "auto")
     mode, count = env["distribution_mode"], env["num_levels"]
-    watched = tested_on(asked, mode, count)
+    watched = tested_on(config.get("evaluation", {}).get("test_levels", "auto"), mode, count)
     rows = []
     for game in parse_games(levels):
         mine = episodes["r"][(names == game) & (episodes["step"] <= steps)][-LAST:]
         last = float(mine.mean()) if len(mine) else math.nan
-        train = mean_of(result["train"], game)
-        for tested, test in (result["tests"] or {"": {}}).items():
-            of = (game, mode, count, steps, tested, result["agent"], settings)
-            rows.append(Row(*of, last, train, mean_of(test, game), watched))
+        for tested, test in (tests or {"": {}}).items():
+            of = (game, mode, count, steps, tested, agent, settings)
+            rows.append(Row(*of, last, mean_of(train, game), mean_of(test, game), watched))
     return rows
 
 
@@ -130,34 +120,25 @@ def mean_of(games: Mapping[str, Any], game: str) -> float:
     return float(games.get(game, {}).get("mean", math.nan))
 
 
-def newest(run: Path) -> dict[str, Any]:
-    """agent and env_steps of a run's newest evaluations; train: its games on training levels;
-    tests: unseen or all -> its games on those, each of the evaluation with the most episodes.
-    Without evaluations: of its newest checkpoint, without games. Raises UserError if none."""
-    if latest := newest_evaluations(run):
-        steps = latest[0]["env_steps"]
-        train: dict[str, Any] = {}
-        tests: dict[str, Any] = {}
-        for result in latest:
+def newest(run: Path) -> tuple[str, int, dict[str, Any], dict[str, Any]]:
+    """Agent and env_steps of a run's newest evaluations; its games on training levels; unseen or
+    all -> its games on those test levels, each of the evaluation with the most episodes. Without
+    evaluations: of its newest checkpoint, without games. Raises UserError if none."""
+    found = [evaluation(path) for path in run.glob("evaluations/*-trained*/result.json")]
+    steps = max((result["env_steps"] for result in found), default=0)
+    train, tests = dict[str, Any](), dict[str, Any]()
+    for result in sorted(found, key=episodes_of):
+        if result["env_steps"] == steps:
             train = result["sets"].get("train", train)
             if "test" in result["sets"]:
                 tested = "unseen" if result["test_levels"]["count"] else "all"
                 tests[tested] = result["sets"]["test"]
-        return {"agent": latest[0]["agent"], "env_steps": steps, "train": train, "tests": tests}
+    if found:
+        return found[0]["agent"], steps, train, tests
     if not (saved := complete_checkpoints(run / "checkpoints")):
         raise UserError(f"{run} has neither a checkpoint nor an evaluation: leave it out")
     meta = read_result(saved[-1] / "meta.json")
-    steps = meta["counters"]["env_steps"]
-    return {"agent": meta["agent"], "env_steps": steps, "train": {}, "tests": {}}
-
-
-def newest_evaluations(run: Path) -> list[dict[str, Any]]:
-    """The evaluations of a run's agent at its newest evaluated step, sorted by number of
-    episodes."""
-    paths = sorted(run.glob("evaluations/*-trained*/result.json"))
-    found = [evaluation(path) for path in paths]
-    steps = max((result["env_steps"] for result in found), default=0)
-    return sorted((one for one in found if one["env_steps"] == steps), key=episodes_of)
+    return meta["agent"], meta["counters"]["env_steps"], train, tests
 
 
 def evaluation(path: Path) -> dict[str, Any]:
@@ -183,7 +164,7 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
         alike = [
             rows
             for rows in groups.values()
-            if rows[0].test_levels and dataclasses.replace(rows[0], test_levels="").key == key
+            if rows[0].test_levels and rows[0]._replace(test_levels="").key == key
         ]
         for rows in alike:
             rows += untested
@@ -208,15 +189,13 @@ def published(row: Row) -> list[str]:
     rules = {name: str(usual[name]) for name in fields(ProcgenConfig, "rules")}
     if any(settings.get(name, value) != value for name, value in rules.items()):
         return []
-    sources = read_result(PUBLISHED)
     found = []
-    for name, source in sources.items():
-        if (source["mode"], source["num_levels"]) != (row.mode, row.num_levels):
-            continue
-        steps = source["steps"]
-        if row.game in source["train"] and 0.99 * steps[0] <= row.env_steps <= 1.01 * steps[-1]:
+    for name, source in read_result(PUBLISHED).items():
+        steps, conditions = source["steps"], (source["mode"], source["num_levels"])
+        near = 0.99 * steps[0] <= row.env_steps <= 1.01 * steps[-1]
+        if near and row.game in source["train"] and conditions == (row.mode, row.num_levels):
             train, sd, test = (
-                f"{np.interp(row.env_steps, steps, source[part][row.game]):.2f}"
+                decimal(np.interp(row.env_steps, steps, source[part][row.game]), 2)
                 if part in source
                 else ""
                 for part in ("train", "train_sd", "test")
@@ -244,10 +223,7 @@ def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
     """Groups of seeds as Markdown, followed by mean normalised scores over games: of an agent with
     the same settings on one mode, number of levels and steps, either evaluated or while
     training."""
-    head = ["game", "mode", "levels", "steps", "agent", "seeds", "last 100 in training", "train"]
-    head += ["test", "test on", "gap", "normalised", "published"]
-    lines = list[list[str]]()
-    scores: dict[Key, dict[str, list[float]]] = {}
+    lines, scores = list[dict[str, str]](), dict[Key, dict[str, list[float]]]()
     for key, rows in sorted(groups.items()):
         game, mode, levels, steps, tested, agent, settings = key
         judged = known(row.train for row in rows)
@@ -255,26 +231,30 @@ def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
         score = normalised(float(np.mean(returns)), game, mode, constants=constants)
         how = "evaluated" if judged else "while training"
         alike = tuple(pair for pair in settings if pair[0] != "levels")
-        of = (mode, levels, steps, how, agent, alike)
         if not math.isnan(score):
+            of = (mode, levels, steps, how, agent, alike)
             scores.setdefault(of, {}).setdefault(game, []).append(score)
-        lines.append([
-            *(game, mode, f"{levels:,}" if levels else "all", f"{steps:,}"),
-            *(named(key, groups), str(len(rows))),
-            summarised([row.while_training for row in rows]),
-            summarised([row.train for row in rows]),
-            summarised([row.test for row in rows]),
-            tested,
-            summarised([row.train - row.test for row in rows]),
-            "" if math.isnan(score) else decimal(score, 3),
-            "; ".join(published(rows[0])),
-        ])  # fmt: skip
-    parts = [table(head, lines)]
+        lines.append({
+            "game": game,
+            "mode": mode,
+            "levels": number(levels) if levels else "all",
+            "steps": number(steps),
+            "agent": named(key, groups),
+            "seeds": str(len(rows)),
+            "last 100 in training": summarised([row.while_training for row in rows]),
+            "train": summarised([row.train for row in rows]),
+            "test": summarised([row.test for row in rows]),
+            "test on": tested,
+            "gap": summarised([row.train - row.test for row in rows]),
+            "normalised": "" if math.isnan(score) else decimal(score, 3),
+            "published": "; ".join(published(rows[0])),
+        })  # fmt: skip
+    parts = [records(lines)]
     for of, games in scores.items():
         mode, levels, steps, how, *_ = of
         if len(games) > 1:
-            mean = np.mean([np.mean(own) for own in games.values()])
-            what = f"{mode}, {f'{levels:,}' if levels else 'all'} levels, {steps:,} steps, {how}"
+            mean = fmean(fmean(own) for own in games.values())
+            what = f"{mode}, {number(levels) if levels else 'all'} levels, {steps:,} steps, {how}"
             text = f"Mean normalised score of {named(of, scores)} over {len(games)} games, {what}"
             parts.append(f"{text} ({constants}): {decimal(mean, 3)}")
     return "\n\n".join(parts) + "\n"
@@ -287,15 +267,19 @@ def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
         for number, (label, folders) in enumerate(runs.items()):
             for name, style in (("train", "-"), ("test", "--")):
                 curves = [evaluated(folder, name) for folder in folders]
-                steps, colour = shared([steps for steps, *_ in curves], label), f"C{number}"
-                values = np.array([curve[np.isin(own, steps)] for own, curve, _ in curves])
+                steps = shared([steps for steps, *_ in curves], label)
+                values = [curve[np.isin(own, steps)] for own, curve, _ in curves]
                 if len(curves) == 1:
                     spread = curves[0][2]
-                    values = np.array([values[0] - spread, values[0], values[0] + spread])
-                axes.plot(steps, values.mean(axis=0), style, color=colour, label=f"{label} {name}")
-                ends = values.min(axis=0), values.max(axis=0)
-                axes.fill_between(steps, *ends, color=colour, alpha=0.15)
+                    values = [values[0] - spread, values[0], values[0] + spread]
+                band(axes, steps, np.transpose(values), style, f"C{number}", f"{label} {name}")
     print(out)
+
+
+def band(axes: Any, x: Any, values: Any, style: str, colour: str, label: str) -> None:
+    """A line of the means of some values at each x, in a band from minimum to maximum."""
+    axes.plot(x, [np.mean(at) for at in values], style, color=colour, label=label)
+    axes.fill_between(x, [*map(min, values)], [*map(max, values)], alpha=0.15, color=colour)
 
 
 def shared(steps: Sequence[NDArray[np.float64]], label: str) -> NDArray[np.float64]:
@@ -327,17 +311,11 @@ def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
     with picture(out, x="training levels") as axes:
         axes.set_xscale("log")
         for number, (line, mine) in enumerate(lines.items()):
-            label, colour = f"{line[0]} {named(line, lines)}", f"C{number}"
-            for name, style in (("train", "-o"), ("test", "--s")):
-                values = [
-                    known(getattr(row, name) for row in rows) or [math.nan] for _, rows in mine
-                ]
-                counts = [levels for levels, _ in mine]
-                means = [float(np.mean(v)) for v in values]
-                on = f" on {line[2]}" if name == "test" else ""
-                axes.plot(counts, means, style, color=colour, label=f"{label} {name}{on}")
-                ends = list(map(min, values)), list(map(max, values))
-                axes.fill_between(counts, *ends, alpha=0.15, color=colour)
+            counts = [levels for levels, _ in mine]
+            for name, style, on in (("train", "-o", ""), ("test", "--s", f" on {line[2]}")):
+                values = [known(getattr(r, name) for r in rows) or [math.nan] for _, rows in mine]
+                label = f"{line[0]} {named(line, lines)} {name}{on}"
+                band(axes, counts, values, style, f"C{number}", label)
     print(out)
 
 

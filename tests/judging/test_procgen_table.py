@@ -147,7 +147,7 @@ def test_seeds_that_were_evaluated_at_other_steps_are_drawn_where_both_were(tmp_
     monkeypatch.setattr(Axes, "plot", lambda _, x, y, *args, **named: drawn.append((x, y)))
     plot_steps(runs, tmp_path / "p.svg")
     for steps, values in drawn:
-        assert steps.tolist() == values.tolist() == [2.0, 4.0, 6.0, 8.0]
+        assert steps.tolist() == values == [2.0, 4.0, 6.0, 8.0]
     assert len(drawn) == 2
 
 

@@ -25,8 +25,8 @@ def test_stopwatch_starts_after_the_warm_up():
 
 def test_ppo2s_first_cycle_is_left_out():
     cycles = ppo2.Cycles(seconds=0.0, pids=[])
-    assert [cycles.mark() for _ in range(3)] == [False, False, True]
-    assert cycles.began == 2 * ppo2.ROWS and cycles.steps == 3 * ppo2.ROWS
+    assert [cycles.mark() for _ in range(4)] == [False, False, False, True]
+    assert cycles.began == 2 * ppo2.ROWS and cycles.steps == 4 * ppo2.ROWS
 
 
 SLOW = ("ppo2-fast", "rainbow-laptop")
