@@ -123,7 +123,8 @@ def make_embeddings() -> None:
         "queries": [v[-60:] for v in vectors],
     }
     parts["actions"] = [a[:REMEMBERED] for a in actions]
-    np.savez(draft, **{name: np.concatenate(part) for name, part in parts.items()})
+    arrays: Any = {name: np.concatenate(part) for name, part in parts.items()}
+    np.savez(draft, **arrays)
     draft.rename(path)
 
 

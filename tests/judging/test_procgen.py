@@ -156,7 +156,7 @@ def test_other_runs_are_refused(tmp_path, corridor):
     with pytest.raises(SystemExit):
         main([str(tmp_path / "retro")])
     assert RunFolder.open(tmp_path / "retro").has_checkpoint
-    with pytest.raises(UserError, match=r"judging\.evaluate"):
+    with pytest.raises(UserError, match=r"retro-agents evaluate"):
         main.__wrapped__([str(tmp_path / "retro")])
 
 
