@@ -18,17 +18,17 @@ from retro_agents.run.fields import section
 from retro_agents.run.settings import RunSettings
 
 TRAINING, HELD_OUT = "bramble-train", "bramble-test"
-"""The free game's acts: to learn on, and to be judged on."""
+"""The free game's acts: for training, and for testing."""
 KINDS: Mapping[str, Mapping[str, Any]] = {
     f"platform games (--levels {TRAINING})": {},
     "Procgen (--levels procgen:GAME)": {"levels": "procgen:"},
 }
-"""The families in words -> flat values of a config that plays one."""
+"""The families' names -> flat values of a config that plays one."""
 
 
 def of_procgen(levels: Any) -> bool:
-    """Whether a specification of levels is one of Procgen. UserError: only a part of it is, or it
-    should begin with procgen: and does not."""
+    """Whether a specification of levels is Procgen's. Raises UserError if only a part of it
+    is, or if the prefix procgen: is missing."""
     parts = [part.strip().lower() for part in str(levels or "").split(",")]
     if any(part.startswith("procgen:") for part in parts):
         if not all(re.fullmatch(r"procgen:.*|\w*", part) for part in parts):
@@ -50,7 +50,7 @@ def of_procgen(levels: Any) -> bool:
 
 
 def settings_class(values: Mapping[str, Any]) -> type:
-    """The settings' class of the family that plays values["levels"]."""
+    """The class of settings of the family that plays values["levels"]."""
     if of_procgen(values.get("levels")):
         from retro_agents.games.procgen.config import ProcgenConfig
 
@@ -61,20 +61,20 @@ def settings_class(values: Mapping[str, Any]) -> type:
 
 
 def levels_with(field: str) -> list[str]:
-    """Levels of each family whose settings have a field of that name, as an example."""
+    """One example of levels for each family whose settings have a field of that name."""
     examples = TRAINING, "procgen:coinrun"
     kinds: dict[str, Any] = {levels: settings_class({"levels": levels}) for levels in examples}
     return [levels for levels, kind in kinds.items() if field in kind.__dataclass_fields__]
 
 
 def env_settings() -> Any:
-    """The field `env` of an agent's config: the settings of the family that its levels are of."""
+    """The field `env` of an agent's config: the settings of its levels' family."""
     return section(settings_class, kinds=KINDS)
 
 
 def level_names(levels: str) -> list[str]:
-    """The levels that a specification means, of Procgen its games, in order; each is one too.
-    UserError: there are none such."""
+    """The levels that a specification stands for, in order; for Procgen its games. Each is itself a
+    specification. Raises UserError if there are none."""
     if of_procgen(levels):
         from retro_agents.games.procgen.games import parse_games
 
@@ -85,7 +85,7 @@ def level_names(levels: str) -> list[str]:
 
 
 def check_levels(levels: str, settings: Any) -> None:
-    """UserError: there are none such, or a game of theirs lacks what the settings ask for."""
+    """Raises UserError if there are no such levels, or if a game does not support the settings."""
     games = [name.partition(":")[2] for name in level_names(levels)]
     if of_procgen(levels):
         from retro_agents.games.procgen.games import check_mode
@@ -94,20 +94,20 @@ def check_levels(levels: str, settings: Any) -> None:
 
 
 def split_names() -> list[str]:
-    """The splits of all families."""
+    """Names of the splits of all families."""
     from retro_agents.games.retro.splits import split_names
 
     return split_names()
 
 
 def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:
-    """`num_envs` environments, the levels shared out among them.
+    """`num_envs` environments, among which the levels are divided.
 
-    levels: splits and levels with commas between, a CSV, or procgen:GAME[,GAME…]. settings: of the
+    levels: splits and levels separated by commas, a CSV, or procgen:GAME[,GAME…]. settings: of the
     levels' family. options: seed (0). rotate_every (0): agent steps on a level before the next; 0:
-    an episode, where there are more levels than environments. part (a slice): make only
-    these of them. record_dir: for recordings, where the family has any. UserError: what is missing,
-    or the settings are another family's.
+    one episode, if there are more levels than environments. part (a slice): make only
+    these environments. record_dir: for recordings, if the family has any. Raises UserError if
+    something is missing, or if the settings are another family's.
     """
     kind: Any = settings_class({"levels": levels})
     if not isinstance(settings, kind):
@@ -131,8 +131,8 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
 def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any]:
     """ "train" and "test" -> the settings that play those levels of a specification.
 
-    test_levels: which are to be judged on, see `EvaluationSettings`. UserError: the family has no
-    such sets.
+    test_levels: which levels to test on, see `EvaluationSettings`. Raises UserError if the family
+    has no such sets.
     """
     if not of_procgen(levels):
         raise UserError(
@@ -144,7 +144,7 @@ def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any
 
 
 def normalised_scores(level: str, settings: Any, mean_return: float) -> dict[str, float]:
-    """A mean return on a level, by the family's ranges -> range -> score; {} where it has none."""
+    """A mean return on a level, normalised by the family's ranges -> range -> score; {} if none."""
     if not of_procgen(level):
         return {}
     from retro_agents.games.procgen.games import normalised_scores
@@ -155,8 +155,8 @@ def normalised_scores(level: str, settings: Any, mean_return: float) -> dict[str
 
 
 def expert_of(levels: str, settings: Any) -> Expert:
-    """Who says what to do on those levels, where their game has somebody. UserError: there is none,
-    or none to be asked, such as on held-out levels."""
+    """The expert that knows what to do on those levels. Raises UserError if there is none, or if it
+    may not be asked, such as on held-out levels."""
     if of_procgen(levels):
         raise UserError("there is no expert for Procgen: give --levels bramble-train")
     from retro_agents.games.retro.bramble import EXPERT
@@ -166,7 +166,7 @@ def expert_of(levels: str, settings: Any) -> Expert:
 
 
 def make_for(config: Any, **options: Any) -> VectorEnv:
-    """The environments that an agent's config asks for in `run` and `env`; options as of `make`."""
+    """The environments that an agent's config describes in `run` and `env`; options: of `make`."""
     run = config.run
     own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
     envs = make(run.levels, config.env, **own, **options)
@@ -175,14 +175,14 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     folder = Path(run.run_dir)
     saved = complete_checkpoints(folder / "checkpoints") if run.resume else []
     steps = step_of(saved[-1]) if saved else 0
-    others = max(run.num_envs, envs.num_envs) / envs.num_envs  # play elsewhere as fast
+    others = max(run.num_envs, envs.num_envs) / envs.num_envs  # other processes play as fast
     every, start_steps = run.video_every / others, steps / others
     filmed: Any = Filmed(envs, folder / "videos", every=every, start_steps=start_steps)
     return filmed
 
 
 def train(run: Callable[..., Any], config: Any, envs: VectorEnv | None) -> None:
-    """Let an agent's `run` play these environments as its config says, which ends them. None: its
+    """Let an agent's `run` play these environments as its config says, and close them. None: its
     actors make their own."""
     with closing(envs) if envs else nullcontext():
         run(envs, config, config.run.run_dir, init=config.run.init or None)

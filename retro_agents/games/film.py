@@ -1,4 +1,4 @@
-"""Films of what an agent sees while it learns."""
+"""Films of what an agent observes while it learns."""
 
 from pathlib import Path
 from typing import Any, final
@@ -10,7 +10,7 @@ from retro_agents.contract.envs import Step, VectorEnv
 from retro_agents.ground.film import write_video
 
 FPS = 15
-"""Agent steps shown in a second of film: the pace of a platform game."""
+"""Agent steps shown in a second of film: a platform game's speed."""
 
 
 @final
@@ -21,7 +21,7 @@ class Filmed:
     def __init__(
         self, envs: VectorEnv, folder: Path, *, every: float, start_steps: float = 0.0
     ) -> None:
-        """start_steps: of a run that is resumed, perhaps in the middle of an episode."""
+        """start_steps: of a resumed run, which may start in the middle of an episode."""
         self.envs, self.folder, self.every, self.steps = envs, folder, every, start_steps
         self.due = start_steps - start_steps % every + every
         self.filming = start_steps == 0
@@ -48,16 +48,16 @@ class Filmed:
         return obs, rewards, terminated, truncated, infos
 
     def add(self, image: NDArray[np.uint8]) -> None:
-        """Keep the newest frame of an observation [C,H,W]."""
+        """Store the newest frame of an observation [C,H,W]."""
         channels = self.env_spec.channels
         frame = np.moveaxis(image[-channels:], 0, -1)
         self.frames.append(np.repeat(frame, 3 // channels, axis=-1))
 
     def end(self, infos: dict[str, Any]) -> None:
-        """The first row's episode has ended: write its film, and decide about the next one."""
+        """End the first row's episode: write its film, and decide whether to film the next one."""
         if self.filming:
             self.folder.mkdir(parents=True, exist_ok=True)
-            # envs.levels may have the next one already: another part's step begins it.
+            # envs.levels may already show the next level, which another part's step begins.
             level = infos["episode_record"]["level"][0].rpartition(":")[2]
             films = self.folder.glob("[0-9]*-*.mp4")
             number = max((int(path.name.partition("-")[0]) for path in films), default=0) + 1

@@ -1,4 +1,4 @@
-"""What an agent's config says of its net: a section of it."""
+"""The settings of an agent's net: a section of its config."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,17 +12,17 @@ Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaimi
 
 @dataclass(frozen=True)
 class NetSettings:
-    """The net: convolutions, and the fully connected layers behind them."""
+    """The net: convolutions, followed by fully connected layers."""
 
     encoder: EncoderName = shape("nature", group="The net", other_names=("architecture",))
     """Convolutions before the fully connected layers."""
     widths: str = shape("")
     """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
-    16,32,32; of xresnet's blocks also with strides, such as 32:2,32:1; empty: their own."""
+    16,32,32; for xresnet's blocks also with strides, such as 32:2,32:1; empty: the default."""
     pool: bool = shape(False)
-    """Keep each channel's mean only, so that images may have any size; not of data-efficient."""
+    """Keep only each channel's mean, so that images may have any size; not for data-efficient."""
     encoder_parts: str = shape("")
-    """What the encoder has besides, with commas between: attention, shifted, pool-first, max-pool,
+    """Additions to the encoder, separated by commas: attention, shifted, pool-first, max-pool,
     separable, group-norm, spectral-norm, squeeze-excite."""
     hidden: Count = shape(512, other_names=("feature_dim",))
     """Units of each fully connected layer before the outputs."""

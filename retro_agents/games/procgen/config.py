@@ -1,4 +1,4 @@
-"""How Procgen treats a game: one dataclass, the published benchmark's values as defaults."""
+"""The settings of Procgen's games: one dataclass, with the published benchmark's defaults."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,7 +19,7 @@ SIZE, COLOURS = 64, 3
 
 @dataclass(frozen=True)
 class ProcgenConfig:
-    """The environment (Procgen): which levels of the games, and what is seen of them."""
+    """The environment (Procgen): which levels of the games, and what the agent observes."""
 
     distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = rules(
         "easy", group="The environment"
@@ -28,35 +28,36 @@ class ProcgenConfig:
     start_level: Natural = rules(
         0, answers={"use_sequential_levels": "EnvPool draws levels at random, never in order"}
     )
-    """Seed of the first level; counts with num_levels only."""
+    """Seed of the first level; used only with num_levels."""
     num_levels: Natural = rules(0)
-    """Levels from start_level on, one drawn for each episode; 0: all there are."""
+    """Number of levels, from start_level on, of which each episode draws one; 0: all."""
 
     backgrounds: bool = rules(True)
-    """Pictures behind the game; else black."""
+    """Draw background images; otherwise the background is black."""
     restrict_themes: bool = rules(False)
-    """One set of pictures for all levels."""
+    """Use one set of images for all levels."""
     monochrome: bool = rules(False, other_names=("use_monochrome_assets",))
-    """Rectangles of one colour for all things."""
+    """Draw all objects as rectangles of one colour."""
     generated_assets: bool = rules(False)
-    """Things look as if made at random, level by level."""
+    """Randomise the look of objects in each level."""
     centre_agent: bool = rules(True)
-    """The camera follows, in games where it can; else the whole level is seen."""
+    """Let the camera follow the player, in games that can; otherwise show the whole level."""
     velocity_info: bool = rules(False, other_names=("paint_vel_info",))
-    """Velocity is painted into the upper left corner, in games that have any."""
+    """Paint the velocity into the upper left corner, in games that have one."""
     frames: str = shape("0")
-    """Frames of an observation by their age in steps: 0 is the newest; 0,-3 adds one three back."""
+    """Ages of an observation's frames in steps: 0 is the newest; 0,-3 adds one three back."""
 
     stick_probability: Share = rules(0.0)
-    """Chance that the last action is played again instead of the one chosen."""
+    """Probability that the last action is repeated instead of the chosen one."""
     timeouts: Literal["cut", "end"] = learning("cut")
-    """A game's time limit cuts an episode, whose value is bootstrapped, or ends it (the papers)."""
+    """The time limit truncates an episode, whose value is bootstrapped, or ends it (the papers)."""
     shape_rewards: bool = field(False, "reward")
     """Learn from sign(r)(sqrt(|r| + 1) - 1) + 0.001 r; reported returns stay raw."""
     reward_scale: Positive = field(1.0, "reward")
-    """Factor on the rewards that the agent sees; reported returns stay unscaled."""
+    """Factor on the rewards that the agent learns from; reported returns stay unscaled."""
     env_threads: Count = machine(1)
-    """CPU threads that play, in a resumed run at least one per core; any number plays the same."""
+    """CPU threads of the games; at least one per core in a resumed run. Results do not depend on
+    it."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -72,7 +73,7 @@ class ProcgenConfig:
             raise UserError("exploration mode has one fixed level: leave --num-levels out")
 
     def spec(self) -> EnvSpec:
-        """What agents know of these settings."""
+        """What agents need to know about these settings."""
         back = parse_offsets(self.frames)
         return EnvSpec(
             family="procgen",
@@ -90,7 +91,7 @@ class ProcgenConfig:
         return replace(self, shape_rewards=False, reward_scale=1.0)
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Raw rewards [T] -> as the shaping and the scale make them, [T]."""
+        """Raw rewards [T] -> rewards after shaping and scaling, [T]."""
         if self.shape_rewards:
             rewards = np.sign(rewards) * (np.sqrt(np.abs(rewards) + 1.0) - 1.0) + 0.001 * rewards
         return (rewards * self.reward_scale).astype(np.float32)

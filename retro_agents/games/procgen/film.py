@@ -1,4 +1,4 @@
-"""Films of episodes: as the agent sees them, or drawn again by the original in high resolution."""
+"""Films of episodes: as the agent sees them, or redrawn by the original in high resolution."""
 
 import json
 import subprocess
@@ -24,9 +24,9 @@ from retro_agents.ground.seeding import aside
 from retro_agents.run.environments import python_of
 
 ORIGINAL = Path(__file__).with_name("original.py")
-"""Its environment is what the file beside it pins."""
+"""The file that pins the original's environment."""
 LARGE = 512
-"""Pixels of a side of the original's pictures."""
+"""Side in pixels of the original's frames."""
 
 
 def original_python() -> Path:
@@ -36,19 +36,19 @@ def original_python() -> Path:
 
 @dataclass(frozen=True)
 class Played:
-    """An episode."""
+    """A played episode."""
 
     level: int
     actions: list[int]
-    """As they were played: sticky ones too."""
+    """The actions that were executed, including sticky ones."""
     rewards: list[float]
-    """Raw."""
+    """The raw rewards."""
     frames: list[NDArray[np.uint8]]
-    """[64,64,3], before each action, and in the end."""
+    """[64,64,3], before each action and at the end."""
 
 
 def play(policy: Policy, game: str, settings: ProcgenConfig, *, seed: int) -> Played:
-    """One episode, the agent's chance and all else left as they were."""
+    """Play one episode, without changing the agent's random state or anything else."""
     envs = make_vec(game, num_envs=1, config=settings.with_raw_rewards(), seed=seed)
     with closing(envs), aside(seed):
         obs, _ = envs.reset()
@@ -79,7 +79,7 @@ def film(
     original: Path | None = None,
 ) -> Path:
     """One episode as an .mp4, each pixel enlarged -> path. original: a Python with the original's
-    package, which draws it in 512×512 instead, from the level's seed and the actions."""
+    package, which redraws it in 512×512 from the level's seed and the actions."""
     played = play(policy, game, settings, seed=seed)
     if original is None:
         return write_video(path, played.frames, fps=FRAMES_PER_SECOND, scale=8)
@@ -90,8 +90,8 @@ def film(
 def drawn_by(
     original: Path, game: str, settings: ProcgenConfig, played: Played
 ) -> Iterator[NDArray[np.uint8]]:
-    """The original's pictures [512,512,3] before each action. UserError: it does not start, or
-    what it plays is another episode."""
+    """The original's frames [512,512,3] before each action. Raises UserError if it does not
+    start, or if its episode differs."""
     mode, options = options_of(game, settings)
     case = {
         "game": game,
@@ -120,4 +120,4 @@ def drawn_by(
     told: Any = json.loads(lines[-1])
     rewards, ends = told[0]
     if rewards != played.rewards or any(ends[:-1]):
-        raise UserError(f"the original plays {game}, level {played.level}, otherwise: no film")
+        raise UserError(f"the original plays {game}, level {played.level}, differently: no film")

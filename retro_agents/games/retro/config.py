@@ -1,6 +1,6 @@
-"""How the environment treats a level: one dataclass, the contest's values as defaults.
+"""The settings of a level's environment: one dataclass, with the contest's values as defaults.
 
-But for `backtracking`: the contest's reward is that without.
+Only `backtracking` differs: the contest's reward is computed without it.
 """
 
 from dataclasses import dataclass, replace
@@ -15,45 +15,45 @@ from retro_agents.run.fields import field, fields, machine, rules, shape
 
 SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
 ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
-"""Buttons that each action holds: the contest's seven, and the winner's ten."""
+"""Buttons that each action holds: the contest's seven actions, and the winner's ten."""
 
 
 @dataclass(frozen=True)
 class EnvConfig:
-    """The environment: how a level is played. Lengths are in agent steps, sizes in pixels."""
+    """The environment: how a level is played. Durations are in agent steps, sizes in pixels."""
 
     actions: Literal[7, 10] = shape(7, group="The environment")
     """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
     frame_skip: Count = rules(4)
     """Emulator frames per agent step."""
     stick_probability: Share = rules(0.25)
-    """Chance that a changed action comes one frame late."""
+    """Probability that a changed action takes effect one frame late (sticky actions)."""
     episode_steps: Natural = rules(4_500)
-    """Agent steps after which an episode is cut; 0: never."""
+    """Agent steps after which an episode is truncated; 0: never."""
     backtracking: bool = field(True, "reward")
-    """Reward new furthest progress only, so that going back costs nothing (AllowBacktracking)."""
+    """Reward only new furthest progress, so that moving back costs nothing (AllowBacktracking)."""
     reward_scale: Positive = field(1.0, "reward")
-    """Factor on the rewards that the agent sees; reported returns stay unscaled."""
+    """Factor on the rewards that the agent learns from; reported returns stay unscaled."""
     image_height: Count = shape(84)
-    """Pixels."""
+    """Height of an observation in pixels."""
     image_width: Count = shape(84)
-    """Pixels."""
+    """Width of an observation in pixels."""
     colour: Literal["grey", "rgb"] = shape("grey")
-    """Channels of a frame: one or three."""
+    """Channels of a frame: grey has one, rgb three."""
     frame_stack: Count = shape(4)
     """Frames in an observation, oldest first along the channels."""
     backend: Literal["native", "emulator"] = machine("native", "contest", group="The environment")
-    """What plays BrambleDash: its own code, many times faster, or the emulator. They are equal step
-    for step. Other games always play in the emulator."""
+    """How BrambleDash is played: natively, which is many times faster, or in the emulator. Both are
+    equal step for step. Other games are always played in the emulator."""
     scenario: str = rules("contest", "reward")
-    """The integration's scenario file, which defines reward and end."""
+    """The integration's scenario file, which defines the reward and the end of an episode."""
 
     def __post_init__(self) -> None:
         check(self)
 
     @property
     def channels(self) -> int:
-        """Of one frame."""
+        """Channels of one frame."""
         return 1 if self.colour == "grey" else 3
 
     @property
@@ -62,7 +62,7 @@ class EnvConfig:
         return self.frame_stack * self.channels, self.image_height, self.image_width
 
     def spec(self) -> EnvSpec:
-        """What agents know of these settings."""
+        """What agents need to know about these settings."""
         return EnvSpec(
             family="retro",
             observation_shape=self.observation_shape,
@@ -78,7 +78,7 @@ class EnvConfig:
         return replace(self, backtracking=False, reward_scale=1.0)
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Raw rewards [T] of an episode -> as AllowBacktracking and the scale make them, [T]."""
+        """An episode's raw rewards [T] -> rewards after AllowBacktracking and scaling, [T]."""
         gains = rewards
         if self.backtracking:
             totals = np.concatenate([[0.0], np.cumsum(rewards, dtype=np.float64)])
