@@ -22,7 +22,7 @@ from retro_agents.run.config import from_dict, to_dict
 
 
 class ESAgent(NetAgent[Any, ESConfig]):
-    """Acts by the best score; by a draw from the policy where the config says so, or exploring."""
+    """Acts greedily; samples from the policy if the config says so, or when exploring."""
 
     name, config_type = "es", ESConfig
 
@@ -34,8 +34,8 @@ class ESAgent(NetAgent[Any, ESConfig]):
 
     @torch.no_grad()
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: draw from a policy with logits.
-        starts: not needed, nothing is remembered."""
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: sample from a policy with logits.
+        starts: not needed, because the agent has no memory."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
         if self.logits and (explore or self.config.draw_actions):
             return torch.multinomial(scores.softmax(dim=1), 1)[:, 0].numpy()
@@ -47,7 +47,7 @@ class ESAgent(NetAgent[Any, ESConfig]):
 
     @property
     def theta(self) -> NDArray[np.float32]:
-        """The searched weights on end, [D]: of each layer its matrix row by row, then its bias."""
+        """The searched weights in one vector, [D]: each layer's matrix by rows, then its bias."""
         parameters = [self.net.get_parameter(name) for name in self.names]
         return parameters_to_vector(parameters).detach().cpu().numpy()
 
@@ -59,8 +59,8 @@ class ESAgent(NetAgent[Any, ESConfig]):
     def start(
         cls, config: ESConfig, init: Path | str | None = None, *, device: str = "cpu"
     ) -> "ESAgent":
-        """The agent that a run starts from: a checkpoint's, or an untrained PPO2 whose weights are
-        drawn from torch's generator. UserError: a net that cannot be searched."""
+        """The agent that a run starts from: a checkpoint's, or an untrained PPO2 with weights from
+        torch's generator. Raises UserError if its net cannot be searched."""
         if init is None:
             own = {"levels": config.run.levels, "encoder": config.encoder, "hidden": config.hidden}
             name = "ppo2"
@@ -81,8 +81,8 @@ class ESAgent(NetAgent[Any, ESConfig]):
         *,
         device: str = "cpu",
     ) -> "ESAgent":
-        """The agent of a checkpoint's config and of its net's weights; without these an untrained
-        one."""
+        """The agent with a checkpoint's config and its net's weights; untrained if there are no
+        weights."""
         own = from_dict(ESConfig, config)
         if not own.searched:
             return cls.start(own, device=device)
@@ -95,7 +95,7 @@ build, load = ESAgent.build, ESAgent.load
 
 
 def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> None:
-    """UserError: a net that cannot be searched, or not by such a run."""
+    """Raises UserError if the net cannot be searched at all, or not by such a run."""
     layers = policy.net.named_modules() if isinstance(policy, ScoringPolicy) else ()
     if not any(layer.endswith("hidden") for layer, _ in layers):
         raise UserError(
@@ -112,10 +112,10 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
 
 
 def searched_names(policy: ScoringPolicy, layer: str) -> list[str]:
-    """Names of the net's parameters that are searched: of all behind the encoder on which scores
-    depend (noise and a critic's value do not count), those of fully connected layers ("fc"), or
-    those behind them ("head"). The net's first part is its `encoder`, and a fully connected layer
-    has a name that ends in `hidden`."""
+    """Names of the net's parameters that are searched. Of all behind the encoder that affect the
+    scores (not noise or a critic's value), these are the fully connected layers' ("fc"), or those
+    behind them ("head"). The net's first part is called `encoder`, and names of fully connected
+    layers end in `hidden`."""
     net: Any = policy.net
     names = [name for name, _ in net.named_parameters() if not name.startswith("encoder.")]
     for name in names:
@@ -129,7 +129,7 @@ def searched_names(policy: ScoringPolicy, layer: str) -> list[str]:
 
 
 def fill(net: nn.Module, names: Sequence[str], vector: NDArray[np.float32]) -> None:
-    """Let those parameters be a copy of these numbers, [D]."""
+    """Copy these numbers into the parameters, [D]."""
     parameters = [net.get_parameter(name) for name in names]
     values = torch.tensor(vector, device=parameters[0].device)
     vector_to_parameters(values, parameters)

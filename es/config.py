@@ -1,4 +1,4 @@
-"""Everything Evolution Strategies can be told, in one place."""
+"""All settings of Evolution Strategies, in one place."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,10 +27,10 @@ class ESConfig:
     env: EnvSettings = env_settings()
 
     searched: tuple[dict[str, Any], ...] = shape((), flag=False)
-    """Written by the run: the agent that is searched, one: its package's name and its config."""
+    """Set by the run: the agent whose layers are searched: its package's name and its config."""
     feature_cache: Natural = machine(10_000)
-    """Observations for which is remembered what the frozen layers make of them (2 kB each, 12.5 kB
-    where nature's fully connected layer is searched); 0: none."""
+    """Observations for which the frozen layers' outputs are cached (2 kB each, 12.5 kB if nature's
+    fully connected layer is searched); 0: none."""
 
     encoder: EncoderName = fixed(
         "nature",
@@ -38,7 +38,7 @@ class ESConfig:
         without="init",
         other_names=("architecture",),
     )
-    """Its convolutions."""
+    """Convolutions of the net."""
     hidden: Count = fixed(512, without="init", other_names=("feature_dim",))
     """Units of its fully connected layer."""
 
@@ -46,23 +46,23 @@ class ESConfig:
     """The last layer, or the fully connected one before it (1.6M weights with nature)."""
 
     pairs: Count = learning(16, group="A generation")
-    """Antithetic pairs of members per update: each plays with noise added, and taken off."""
+    """Antithetic pairs of members per update: one adds the noise, one subtracts it."""
     levels_per_generation: Natural = learning(2)
-    """Levels of a generation, drawn anew for each; 0: all. Pairs take them in turn, one episode of
-    each member on one. Where a level has one pair, only who was better counts, not by how much."""
+    """Levels per generation, drawn anew each time; 0: all. Pairs take them in turn, one episode per
+    member. On a level with a single pair, only the order of its returns counts, not the margin."""
 
     evaluate_every: Natural = report(1, group="A generation")
-    """Generations between episodes of the current policy without noise, one on each of their
-    levels; 0: none."""
+    """Generations between evaluations of the current policy without noise, one episode on each of
+    their levels; 0: none."""
     draw_actions: bool = learning(False)
-    """Draw actions from the policy instead of taking the best one (logits)."""
+    """Sample actions from the policy instead of acting greedily (logits)."""
 
     sigma: Positive = learning(0.02, group="The update")
     """Standard deviation of the noise."""
     learning_rate: Positive = learning(0.01, common=True, other_names=("lr",))
-    """Of Adam."""
+    """Adam's learning rate."""
     weight_decay: NonNegative = learning(0.005)
-    """Pull of the searched weights towards zero, as part of the gradient."""
+    """Weight decay of the searched weights, as part of the gradient."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -21,7 +21,7 @@ def centred_ranks(returns: Floats) -> NDArray[np.float64]:
     """Ranks of all entries, from −½ for the lowest to ½ for the highest, in the same shape.
 
     Source: Salimans et al., arXiv:1703.03864. Differs: equal returns share the mean of their ranks,
-    so that a tie within a pair weighs nothing.
+    so that a tie within a pair has no weight.
     """
     if returns.size < 2:
         return np.zeros(returns.shape)
@@ -35,7 +35,7 @@ def pair_weights(returns: Floats, levels: NDArray[np.integer]) -> NDArray[np.flo
     """Weights of the pairs' noise: the differences of their two ranks. returns [P,2] (noise added,
     subtracted), levels [P] of the pairs -> [P].
 
-    Each level is ranked by itself, so that one with high returns does not drown out the others.
+    Each level is ranked separately, so that a level with high returns does not dominate.
     """
     weights = np.empty(len(returns))
     for level in np.unique(levels):

@@ -1,7 +1,7 @@
 """Evolution Strategies on many processes: mpirun -n 4 python es/master.py --init CHECKPOINT …
 
-The flags are those of `python -m es.train`, and without mpirun it is the same. Where a process
-fails or dies, all stop at once; --resume goes on from the last checkpoint.
+The flags are those of `python -m es.train`, and without mpirun it behaves the same. If a process
+fails or dies, all stop at once; --resume continues from the last checkpoint.
 """
 
 import sys
@@ -19,12 +19,12 @@ from retro_agents.ground.errors import command
 
 
 def together(work: Callable[[Together], None]) -> None:
-    """Do `work` in every process; an error in one of them is the end of all."""
+    """Do `work` in every process; an error in one of them ends all."""
     world = Together()
     try:
         command(work)(world)
     except BaseException as error:
-        code = getattr(error, "code", 1)  # a SystemExit's: it has said why, --help has 0
+        code = getattr(error, "code", 1)  # a SystemExit has already reported; --help exits with 0
         if world.size > 1 and code and not isinstance(error, Agreed):
             if not isinstance(error, SystemExit):
                 traceback.print_exception(error)
@@ -36,7 +36,7 @@ def together(work: Callable[[Together], None]) -> None:
 
 @command
 def main() -> None:
-    """Train as the command line says, in all processes."""
+    """Train in all processes as the command line says."""
     together(partial(train_in_world, None))
 
 

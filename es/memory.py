@@ -1,7 +1,7 @@
 """A generation's noise, episodes and results.
 
 Noise is not stored: it is a function of (run seed, generation, pair). Processes exchange only
-numbers of members and returns, and each can draw any member's noise again.
+numbers of members and returns, and each can recompute any member's noise.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 16_384
-"""Numbers of a pair's noise per random stream."""
+"""Numbers of a pair's noise that come from one random stream."""
 RECORD = np.dtype(
     [
         ("task", "<u4"),
@@ -23,7 +23,7 @@ RECORD = np.dtype(
     ],
     align=False,
 )
-"""The record of an episode that processes send, 21 bytes: its number in the generation, agent
+"""The record of an episode that processes exchange, 21 bytes: its number in the generation, agent
 steps, sum of rewards, the contest's return, and progress."""
 
 Floats = NDArray[np.float32]

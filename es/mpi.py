@@ -1,6 +1,6 @@
-"""The processes of a run: one alone, or as many as MPI has started.
+"""The processes of a run: a single one, or as many as MPI has started.
 
-They share a counter, by which they claim episodes, and exchange bytes: records of episodes, and
+They share a counter, with which they claim episodes, and exchange bytes: records of episodes, and
 sums of noise.
 """
 
@@ -16,20 +16,20 @@ import numpy as np
 from retro_agents.ground.errors import UserError
 
 POLL_SECONDS = 0.0005
-"""Between two looks whether others have come: MPI's own waiting keeps a core busy."""
+"""Seconds between two checks whether others have come: MPI's own waiting keeps a core busy."""
 FORWARDING_SECONDS = 0.5
-"""Before all are ended: mpirun forwards what was printed until then, and no more."""
+"""Seconds before all are ended: mpirun forwards output until then, and no later."""
 
 
 class Interrupted(Exception):  # noqa: N818
-    """A generation was left in the middle."""
+    """A generation was interrupted."""
 
 
 class World:
-    """One process alone, without MPI.
+    """A single process, without MPI.
 
-    rank: of this process. size: how many there are. waited: seconds spent waiting for others. sent:
-    bytes that this process gave to others.
+    rank: of this process. size: number of processes. waited: seconds spent waiting for others.
+    sent: bytes that this process sent to others.
     """
 
     def __init__(self) -> None:
@@ -37,26 +37,26 @@ class World:
         self.interrupted: Callable[[], bool] = lambda: False
 
     def claims(self, count: int) -> Iterator[int]:
-        """Of the numbers below `count` those that no other process claims, each as it is asked for.
-        All of them are to be asked for, and an `exchange` is to come before the next ones."""
+        """Yield those numbers below `count` that no other process claims, each when it is
+        requested. All must be requested, and an `exchange` must follow before the next ones."""
         return iter(range(count))
 
     def exchange(self, payload: bytes, *, may_leave: bool = False) -> list[bytes]:
-        """Every process's payload, by rank. Errors: Interrupted, where one `may_leave`."""
+        """Every process's payload, by rank. Raises Interrupted if one `may_leave`."""
         return [payload]
 
     def progress(self) -> None:
-        """Let messages of others pass; called at every step. Errors: Interrupted."""
+        """Let messages of others pass; called at every step. Raises Interrupted."""
         if self.interrupted():
             raise Interrupted
 
 
 @final
 class Together(World):
-    """The processes that mpirun has started; one where it has not."""
+    """The processes that mpirun has started; a single one without mpirun."""
 
     def __init__(self) -> None:
-        """UserError: there is no mpi4py, or no MPI that it can use."""
+        """Raises UserError if there is no mpi4py, or no MPI that it can use."""
         super().__init__()
         try:
             from mpi4py import MPI
@@ -65,7 +65,7 @@ class Together(World):
         self.mpi, self.comm = MPI, MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
         self.claimed = 0
-        # A counter in the first process's memory that only grows.
+        # A counter that only grows, in the first process's memory.
         self.window = MPI.Win.Allocate(8 if self.rank == 0 else 0, 8, comm=self.comm)
         self.window.Lock_all()
         if self.rank == 0:
@@ -75,7 +75,7 @@ class Together(World):
 
     def claims(self, count: int) -> Iterator[int]:
         first, one, found = self.claimed, np.ones(1, np.int64), np.zeros(1, np.int64)
-        self.claimed += count + self.size  # every process asks once in vain
+        self.claimed += count + self.size  # every process asks once too often
         while True:
             self.window.Fetch_and_op(one, found, 0, 0, self.mpi.SUM)
             self.window.Flush(0)
@@ -100,19 +100,19 @@ class Together(World):
         self.comm.Iprobe(self.mpi.ANY_SOURCE, self.mpi.ANY_TAG)
 
     def abort(self, code: int) -> None:
-        """End every process of the run at once, this one too."""
+        """End every process of the run at once, including this one."""
         time.sleep(FORWARDING_SECONDS)
         self.comm.Abort(code)
 
     def close(self) -> None:
-        """Leave together."""
+        """Leave together with the others."""
         self.window.Unlock_all()
         self.window.Free()
 
 
 @final
 class Agreed(SystemExit):
-    """Every process of the run ends, and one of them has said why."""
+    """Every process of the run ends, and one of them has printed why."""
 
 
 @contextlib.contextmanager
@@ -137,6 +137,6 @@ def agreeing(world: World) -> Iterator[None]:
 
 
 def processes() -> int:
-    """How many processes MPICH's or Open MPI's mpirun has started, without asking MPI."""
+    """Number of processes that MPICH's or Open MPI's mpirun started, found without MPI."""
     environment = os.environ
     return int(environment.get("PMI_SIZE") or environment.get("OMPI_COMM_WORLD_SIZE") or 1)

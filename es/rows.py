@@ -1,4 +1,4 @@
-"""Playing a generation's episodes: rows claim them one by one, and all rows act in one batch."""
+"""Plays a generation's episodes: rows claim them one by one, and all rows act in one batch."""
 
 import copy
 import hashlib
@@ -21,7 +21,7 @@ from retro_agents.contract.policy import ScoringPolicy
 
 
 class Part(nn.Module):
-    """Stands where a frozen layer was: hands on its part of what the frozen layers gave."""
+    """Replaces a frozen layer: passes on its part of the frozen layers' outputs."""
 
     def __init__(self, part: slice) -> None:
         super().__init__()
@@ -32,12 +32,12 @@ class Part(nn.Module):
 
 
 class Members:
-    """K rows that act in one batch, each with searched layers of its own.
+    """K rows that act in one batch, each with its own searched layers.
 
     The frozen layers are computed once for all rows, always in that shape, so that a row's result
-    depends on nothing but its own weights and observation: PyTorch's sums of other shapes differ in
-    the last bit. What was seen before is remembered instead. The layers behind are copied for each
-    row: for so few rows one after the other is faster than `torch.func.vmap` over all.
+    depends only on its own weights and observation: PyTorch's sums in other shapes differ in the
+    last bit. Outputs for earlier observations are cached. The layers behind them are copied for
+    each row: for so few rows, a loop is faster than `torch.func.vmap`.
     """
 
     def __init__(self, agent: ESAgent, rows: int) -> None:
@@ -52,7 +52,7 @@ class Members:
         self.known: OrderedDict[bytes, Tensor] = OrderedDict()
 
     def copy_of(self, policy: ScoringPolicy) -> ScoringPolicy:
-        """The same agent with a net of its own, which takes what `frozen` gives."""
+        """The same agent with its own net, whose input is the output of `frozen`."""
         behind: Any = copy.copy(policy)
         behind.net = copy.deepcopy(policy.net, {id(self.net.encoder): Part(slice(None))})
         width = self.units.shape[1] // max(len(self.hidden), 1)
@@ -62,25 +62,25 @@ class Members:
 
     @torch.no_grad()
     def frozen(self, obs: NDArray[np.uint8]) -> Tensor:
-        """obs uint8 [K,C,H,W] -> what no search changes [K,F]: the encoder's features, or where
-        only the last layers are searched what each hidden one makes of them."""
+        """obs uint8 [K,C,H,W] -> outputs of the frozen layers [K,F]: the encoder's features, or, if
+        only the last layers are searched, those of each hidden layer."""
         features: Tensor = self.net.encoder(torch.from_numpy(obs).to(self.device))
         layers = [self.net.get_submodule(name) for name in self.hidden]
         return torch.cat([layer(features) for layer in layers], dim=1) if layers else features
 
     def put(self, row: int, theta: NDArray[np.float32]) -> None:
-        """Let a row have the searched weights [D]."""
+        """Give a row the searched weights [D]."""
         fill(self.behind[row].net, self.names, theta)
 
     @torch.no_grad()
     def scores(self, obs: NDArray[np.uint8]) -> Tensor:
-        """obs uint8 [K,C,H,W], one of each row -> scores [K,A]."""
+        """obs uint8 [K,C,H,W], one for each row -> scores [K,A]."""
         units = self.remembered(obs) if self.size else self.frozen(obs)
         each = [row.scores(units[n : n + 1]) for n, row in enumerate(self.behind)]
         return torch.cat(each).cpu()
 
     def remembered(self, obs: NDArray[np.uint8]) -> Tensor:
-        """As `frozen`, computed only where an observation is new."""
+        """Like `frozen`, but computed only for new observations."""
         keys = [hashlib.blake2b(image, digest_size=16).digest() for image in obs]
         missing = [row for row, key in enumerate(keys) if key not in self.known]
         if missing:
@@ -96,12 +96,12 @@ class Members:
 
 
 Record = tuple[int, int, float, float, float, bool]
-"""Of an episode, the fields of RECORD."""
+"""An episode's fields of RECORD."""
 
 
 @dataclass
 class RowEpisode:
-    """An episode under way in a row. number: of its task in the plan."""
+    """A row's current episode. number: of its task in the plan."""
 
     number: int
     rng: np.random.Generator
@@ -109,47 +109,47 @@ class RowEpisode:
     steps: int = 0
 
     def record(self, report: Mapping[str, Any]) -> Record:
-        """Its record. report: the environment's, at its end."""
+        """The episode's record. report: the environment's, at its end."""
         outcome = report["r"], report["progress"], report["finished"]
         return self.number, self.steps, self.total, *outcome
 
 
 def chance_of(seed: int) -> np.random.Generator:
-    """What an episode's actions are drawn from: not what its environment draws by the same seed,
-    which is `default_rng(seed)`."""
+    """The generator of an episode's actions. It differs from `default_rng(seed)`, which is the
+    environment's."""
     return np.random.default_rng([seed, 1])
 
 
 class Rows:
-    """The rows of this process's environments. `play` is all there is to do with them.
+    """The rows of this process's environments. Callers need only `play`.
 
-    Where the environment resets single rows, each begins the level that it claims, with a seed of
-    the episode's own; rows that have nothing to play stand. Elsewhere episodes follow each other as
-    they come, and all rows step always.
+    If the environment can reset single rows, each begins the level that it claims, with the
+    episode's own seed, and rows without an episode stand still. Otherwise episodes follow each
+    other in any order, and all rows always step.
     """
 
     def __init__(
         self, envs: VectorEnv, agent: ESAgent, *, noise: Noise, levels: Sequence[str]
     ) -> None:
         self.envs, self.agent, self.levels = envs, agent, levels
-        self.noise = lru_cache(maxsize=1)(noise.whole)  # once for a pair's two episodes
+        self.noise = lru_cache(maxsize=1)(noise.whole)  # computed once for a pair's two episodes
         self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
         self.members = Members(agent, envs.num_envs)
         self.episodes: list[RowEpisode | None] = [None] * envs.num_envs
         self.reset(agent.config.run.seed)
 
     def reset(self, seed: int) -> None:
-        """Let all rows stand at an episode's beginning."""
+        """Reset all rows, so that each stands at the beginning of an episode."""
         self.obs, _ = self.envs.reset(seed=seed)
         self.fresh = set(range(len(self.episodes)))
-        """Rows that stand there."""
+        """Rows that stand at a beginning."""
 
     def play(
         self, plan: Plan, world: World, *, theta: NDArray[np.float32], budget: int
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
-        theta: the weights without noise, [D]. budget: agent steps after which it ends where rows do
+        theta: the weights without noise, [D]. budget: agent steps after which play ends if rows do
         not begin what they claim; the generation is then incomplete, unless it ended by itself.
         """
         records: list[Record] = []
@@ -192,8 +192,8 @@ class Rows:
             self.obs, _ = self.envs.reset(seed=seeds, options=options)
 
     def step(self) -> dict[int, dict[str, Any]]:
-        """A step of the rows that have an episode, elsewhere of all -> the environment's report of
-        each episode that ended, by row."""
+        """Step the rows that have an episode, or else all -> the environment's report of each ended
+        episode, by row."""
         rows = [row for row, episode in enumerate(self.episodes) if episode or not self.begins]
         actions, parts = self.act(), [slice(row, row + 1) for row in rows]
         for part in parts:
@@ -210,7 +210,7 @@ class Rows:
         return ended
 
     def act(self) -> NDArray[np.int64]:
-        """Actions [K] of all rows; those without an episode act by the current policy."""
+        """Actions [K] of all rows; rows without an episode act by the current policy."""
         scores = self.members.scores(self.obs)
         actions = scores.argmax(dim=1).numpy()
         if self.agent.config.draw_actions:

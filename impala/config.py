@@ -1,4 +1,4 @@
-"""Everything IMPALA can be told, in one place."""
+"""All settings of IMPALA, in one place."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -26,7 +26,7 @@ from retro_agents.run.settings import RunSettings
 
 @dataclass(frozen=True)
 class ImpalaConfig:
-    """Train IMPALA: actors play with a policy that is a little older than the one that learns."""
+    """Train IMPALA: actors play with a policy slightly older than the learner's."""
 
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/impala")
     env: EnvSettings = env_settings()
@@ -35,24 +35,24 @@ class ImpalaConfig:
     acting: ActorSettings = ActorSettings()
 
     precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets; losses and V-trace are fp32 either way. auto: bf16 on a GPU and
-    on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
+    """Arithmetic of the nets; losses and V-trace are always fp32. auto: bf16 on a GPU, and on an
+    x86 CPU where it is faster (AMX, AMD's AVX-512)."""
     torch_threads: Threads = machine(0)
     """CPU threads of the learner, each with a part of a batch; 0: PyTorch decides."""
     microbatches: Count = machine(1)
-    """Microbatches, of whole sequences, that each thread splits its part of a batch into, to save
-    memory or to keep to the cache; their gradients are added up."""
+    """Microbatches of whole sequences into which each thread splits its part of a batch, to save
+    memory or to fit the cache; their gradients are summed."""
 
     initialisation: Initialisation = start("default", group="The net")
-    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
-    and mobilenet's convolutions, which have a way of their own."""
+    """Weights before the outputs (xavier-all: including them); default: orthogonal, except for
+    impala's and mobilenet's convolutions, which have their own."""
     recurrent: Literal["none", "gru", "lstm"] = shape("none")
-    """Memory between the fully connected layer and the outputs, learned over a whole block."""
+    """Recurrent layer before the outputs, trained over a whole block."""
     recurrent_hidden: Count = shape(256, only_with="recurrent")
-    """Units of that memory."""
+    """Units of the recurrent layer."""
 
     actor_ahead: Natural = learning(1, group="Actors", only_with="actors")
-    """Blocks that an actor plays while the learner has not learned from its last one: more keep it
+    """Blocks that an actor may play before the learner has learned from its last one: more keep it
     busy, with older weights; 0: it waits."""
 
     rollout_steps: Count = fixed(
@@ -62,36 +62,34 @@ class ImpalaConfig:
     )
     """Agent steps of each environment in a block (the paper's unroll length)."""
     batch_size: Count = fixed(1024)
-    """Agent steps learned from together: a multiple of rollout_steps."""
+    """Agent steps in a batch: a multiple of rollout_steps."""
     epochs: Count = learning(1, other_names=("update_epochs",))
-    """Steps along the gradient of each batch, V-trace anew for each."""
+    """Gradient steps on each batch, each with a new V-trace."""
     replay_batches: Natural = memory(0)
-    """Batches remembered, to be learned from again; 0: none. At 84x84x4 a batch of 1,024 steps
-    takes 29 MB."""
+    """Batches kept for replay; 0: none. At 84x84x4 a batch of 1,024 steps takes 29 MB."""
     replay_proportion: NonNegative = learning(1.0, only_with="replay_batches")
-    """Remembered batches learned from for each new one."""
+    """Replayed batches for each new one (replay ratio)."""
 
     gamma: Share = learning(0.99, group="Learning")
     """Discount per agent step."""
     rho_bar: Positive = learning(1.0)
-    """The most that a step weighs for being likelier now than it was (ρ̄): which policy the values
-    are of."""
+    """Maximum importance weight of a step (ρ̄); it decides which policy the values are of."""
     c_bar: Positive = learning(1.0)
-    """The same of what later steps tell earlier ones (c̄): how fast that is learned."""
+    """The same maximum for the trace from later to earlier steps (c̄); it sets the speed."""
     optimiser: Literal["rmsprop", "adam"] = fixed("rmsprop")
-    """What steps along the gradient."""
+    """Optimiser of the net."""
     learning_rate: Positive = learning(6e-4, common=True, other_names=("lr",))
-    """Of the optimiser."""
+    """Learning rate of the optimiser."""
     learning_rate_schedule: str = learning("linear", other_names=("anneal_lr",))
     """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
     optimiser_epsilon: NonNegative = learning(0.01)
-    """Of either optimiser."""
+    """Epsilon of either optimiser."""
     rmsprop_decay: Momentum = learning(0.99, only_with="optimiser=rmsprop")
-    """Of RMSProp's mean of squares, per step."""
+    """RMSProp's decay of the mean of squares, per step."""
     value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
-    """Of the value loss (half the squared error, summed over the batch)."""
+    """Weight of the value loss (half the squared error, summed over the batch)."""
     entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef",))
-    """Of the entropy bonus, summed over the batch."""
+    """Weight of the entropy bonus, summed over the batch."""
     gradient_norm: NonNegative = learning(40.0, other_names=("grad_clip", "grad_eps"))
     """Gradients, of losses summed over the batch, are clipped to this norm; 0: never."""
 

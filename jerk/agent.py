@@ -1,4 +1,4 @@
-"""The acting side of JERK: replay the best sequence of the level, be saved, be loaded."""
+"""The acting side of JERK: replays the level's best sequence, saves and loads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,19 +22,19 @@ from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkp
 from retro_agents.run.config import from_dict
 
 SEQUENCES = 100
-"""Sequences remembered per level; the worst makes room."""
+"""Sequences remembered per level; the worst is removed for a new one."""
 MEMORY_PREFIX = "memory-"
 MEMORY_CAPACITY = 100_000
-"""Steps remembered."""
+"""Capacity of the memory, in steps."""
 
 
 @dataclass
 class ReplayRow:
-    """What one row of observations replays."""
+    """What one row of observations is replaying."""
 
     plan: Plan = field(default_factory=Plan)
     start: str = ""
-    """The level at whose first observation it stands."""
+    """The level at whose first observation the row stands."""
 
 
 class JerkAgent:
@@ -60,10 +60,10 @@ class JerkAgent:
         self.rows: list[ReplayRow] = []
 
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers where each row is.
+        """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers each row's position.
 
-        explore: the policy draws its actions; UserError: there is none. starts: rows that begin an
-        episode; without them, those at a level's first observation do.
+        explore: the policy samples its actions; raises UserError if there is none. starts: rows
+        that begin an episode; without them, rows at a level's first observation do.
         """
         if len(self.rows) != len(obs):
             self.rows = [ReplayRow() for _ in obs]
@@ -72,14 +72,14 @@ class JerkAgent:
             actions = self.policy.actor.act(obs, explore=explore)
         elif explore:
             raise UserError(
-                "this agent has no chance to act with: leave out --explore, in a contest give "
+                "this agent acts deterministically: leave out --explore, in a contest give "
                 "--mode frozen; jerk.train --write-replay records what it plays"
             )
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
                 self.rows[index] = ReplayRow()
             level = self.recognise(image) if starts is None or starts[index] else ""
-            if level and level != self.rows[index].start:  # not where it only stands and waits
+            if level and level != self.rows[index].start:  # not if it only stands and waits there
                 self.rows[index] = ReplayRow(Plan.of(self.sequences.best(level)))
             row = self.rows[index]
             row.start = level
@@ -88,7 +88,7 @@ class JerkAgent:
         return actions
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
-        """The level whose first observation this is, or nothing."""
+        """The level whose first observation this is; "" if it is none."""
         for level, start in self.sequences.starts.items():
             if np.array_equal(image, start):
                 return level
@@ -99,17 +99,17 @@ class JerkAgent:
         return {} if self.policy is None else {"net": self.policy.actor.net.state_dict()}
 
     def state(self) -> dict[str, Any]:
-        """Everything else of it, for msgpack."""
+        """The rest of the agent, for msgpack."""
         policy = None if self.policy is None else self.policy.state()
         return {"sequences": self.sequences.save(), "policy": policy}
 
     def save(self, folder: Path | str) -> None:
-        """Write it without a run's state, as a checkpoint that `load` reads."""
+        """Write the agent without a run's state, as a checkpoint that `load` reads."""
         tensors, state = self.tensors(), self.state()
         save_checkpoint(folder, agent="jerk", config=self.config, tensors=tensors, state=state)
 
     def restore(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's sequences and policy. UserError where it is another agent's."""
+        """Restore a checkpoint's sequences and policy. Raises UserError if it has none."""
         made = saved.of("jerk").config_as(JerkConfig)
         check_alike(made.env, self.config.env, source=saved.folder, wider=True)
         self.sequences.restore(saved.state["sequences"])
@@ -117,12 +117,12 @@ class JerkAgent:
             self.policy = policy
 
     def memory_arrays(self) -> dict[str, NDArray]:
-        """The episodic memory for a run's checkpoint, by names of its own."""
+        """The episodic memory for a run's checkpoint, as named arrays."""
         arrays = {} if self.memory is None else self.memory.arrays()
         return {MEMORY_PREFIX + name: array for name, array in arrays.items()}
 
     def restore_memory(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's episodic memory, if both have one."""
+        """Restore a checkpoint's episodic memory, if both have one."""
         names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
         if self.memory is None or not names:
             return
@@ -133,8 +133,8 @@ class JerkAgent:
             raise UserError(f"cannot take the memory of {saved.folder}: {error}") from None
 
     def start_from(self, init: Path | str | None) -> None:
-        """Begin with what a checkpoint has: of JERK everything, but for a policy that the config
-        names; of another agent its policy. UserError: these do not go together."""
+        """Start from a checkpoint: of JERK, all but a policy that the config replaces; of another
+        agent, its policy. Raises UserError if the two contradict each other."""
         saved, source = load_checkpoint(init) if init else None, self.config.policy
         named = load_checkpoint(source) if source else None
         if saved is not None and saved.agent == "jerk":
@@ -162,15 +162,15 @@ def build(
     *,
     device: str = "cpu",
 ) -> JerkAgent:
-    """An agent of a checkpoint's config that knows no sequences. UserError: there are weights; JERK
-    has no net of its own."""
+    """An agent with a checkpoint's config that knows no sequences. Raises UserError if there are
+    weights, because JERK has no net of its own."""
     if weights is not None:
         raise UserError("JERK has no net of its own; load its checkpoint instead")
     return JerkAgent(from_dict(JerkConfig, config), device=device)
 
 
 def load(folder: Path | str, *, device: str = "cpu") -> JerkAgent:
-    """The agent in a checkpoint folder. UserError where it is cut off or another agent's."""
+    """The agent in a checkpoint folder. Raises UserError if it is damaged, or another agent's."""
     saved = load_checkpoint(folder).of("jerk")
     agent = JerkAgent(saved.config_as(JerkConfig), device=device)
     agent.restore(saved)

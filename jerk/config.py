@@ -1,4 +1,4 @@
-"""Everything JERK can be told, in one place."""
+"""All settings of JERK, in one place."""
 
 from dataclasses import dataclass
 
@@ -20,62 +20,58 @@ class JerkConfig:
     log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
     record: bool = report(False, "once", "contest", "switch")
-    """Keep recordings (.bk2) in run_dir/recordings: of each level the best episode, and those that
-    the sequences are the beginnings of."""
+    """Keep recordings (.bk2) in run_dir/recordings: each level's best episode, and those in which
+    sequences were found."""
     write_replay: bool = report(False, "switch")
-    """Write the best runs to run_dir/replay, as rainbow.train --init and ppo2.clone take them."""
+    """Write the best runs to run_dir/replay, for rainbow.train --init and ppo2.clone."""
     runs: Count = report(4, only_with="write_replay")
-    """Runs per level that are written."""
+    """Number of runs written per level."""
     torch_threads: Threads = machine(0)
     """CPU threads of the nets; 0: PyTorch decides."""
 
     right_steps: Count = learning(100, group="Exploring", only_with="rhythm=False")
-    """Agent steps of a bout to the right."""
+    """Agent steps of a bout of running right."""
     left_steps: Count = learning(70, only_with="rhythm=False")
-    """Agent steps of the bout to the left that follows one without reward."""
+    """Agent steps of the bout of running left that follows a bout without reward."""
     jump_probability: Share = learning(0.1, only_with="rhythm=False")
-    """Chance that a jump begins at a step."""
+    """Probability per step that a jump begins."""
     jump_steps: Count = learning(4, only_with="rhythm=False")
-    """Agent steps that a jump is held."""
+    """Agent steps for which a jump is held."""
     rhythm: bool = learning(False)
-    """Instead of such bouts, jump in a rhythm drawn for each episode, and play scripts where that
-    gets stuck."""
+    """Instead of bouts, jump in a rhythm drawn for each episode, and play scripts when stuck."""
     scripts: str = learning("seven-buttons", "file", only_with="rhythm")
-    """What is tried there: a YAML file, or the name of one in jerk/scripts."""
+    """Scripts to play when stuck: a YAML file, or the name of one in jerk/scripts."""
 
     exploit_bias: Share = learning(0.25, group="Replaying")
-    """The chance that an episode is a plain replay, at the first step."""
+    """Probability that an episode is a plain replay, at the first step."""
     exploit_growth: NonNegative = learning(1.0)
-    """What it grows by in a run."""
+    """Growth of that probability over a run."""
     latest_returns: Natural = learning(0)
-    """Replays of a sequence that its mean return is of; 0: all."""
+    """Number of a sequence's latest replays that its mean return averages; 0: all."""
     go_on: bool = learning(False)
-    """Explore from where a replay ends; without it, wait there for the end of the episode."""
+    """Explore from where a replay ends; if off, wait there for the end of the episode."""
     recover: bool = learning(False)
-    """Where a replay's return is not what it should be at a step, go on with any good sequence from
-    a step like this one; where there is none, explore. A replay's return is then its episode's."""
+    """When a replay's return diverges from the recorded one, continue with any good sequence from a
+    similar step; if there is none, explore. A replay's return is then its episode's."""
     slots: bool = learning(False)
-    """Try variants of a sequence where its replays fail, each judged in its place."""
+    """Try variants of a sequence where its replays fail, judged by whether they get past."""
 
     mutate: bool = learning(False, group="Mutating")
-    """Episodes that are no plain replay play the best sequence up to any of its steps, once there
-    is one."""
+    """Episodes that are no plain replay first play the best sequence, if any, to a random step."""
     keep_ratio: Share = learning(0.0)
-    """A run is kept as a sequence where its return is more than this part of the best."""
+    """A run becomes a sequence if its return exceeds this fraction of the best."""
 
     policy: str = fixed(
         "", "checkpoint", "once", group="Exploring with a policy and a memory (hybrid)"
     )
-    """A checkpoint of any agent that has a net; empty: the one that init gives, or none."""
+    """A checkpoint of any agent that has a net; empty: init's, if it has one, or none."""
     policy_replays: Share = learning(0.0, "switch", only_with="go_on")
-    """Part of the bouts to the right that the policy plays in replays, where they have left their
-    way or are over; where it has one, it plays the first episode on each level too."""
+    """Fraction of the bouts to the right that the policy plays in replays that have diverged or
+    ended; with a policy, it also plays the first episode on each level."""
     policy_hold: Count = learning(1, only_with="policy_replays")
-    """Agent steps that each of its actions is held: the fewer changes, the more often a replay gets
-    through."""
+    """Agent steps for which each of its actions is held: fewer changes help replays."""
     memory_share: Share = learning(0.0, "switch")
-    """Part of the bouts to the right that the episodic memory plays, as soon as it remembers
-    something."""
+    """Fraction of the bouts to the right that the episodic memory plays, unless empty."""
 
     def __post_init__(self) -> None:
         check(self)

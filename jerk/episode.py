@@ -33,11 +33,11 @@ class Plan:
     chosen: list[int] = field(default_factory=list)
     """The variant that is played in each of the source's slots."""
     expected: NDArray[np.float32] | None = None
-    """The return before each action in the run that is followed; None without recovery."""
+    """The recorded return before each action of the sequence; None without recovery."""
     off: int = 0
     """Consecutive steps at which the return differed from the expected one."""
     missed: int | None = None
-    """The step of the source at which the episode first lost its way."""
+    """The step of the source at which the episode first diverged from it."""
 
     @classmethod
     def of(cls, source: StoredSequence | None) -> "Plan":
@@ -69,8 +69,7 @@ class Plan:
         self.intact = min(self.intact, self.pointer)
 
     def next_action(self) -> int | None:
-        """The next action; None if the plan is over, or was given up because the episode was thrown
-        back too often."""
+        """The next action; None if the plan is over, or dropped after too many setbacks."""
         if self.steps - self.pointer > len(self.actions):
             self.give_up()
         if self.departed is None and self.pointer >= self.intact:
@@ -82,8 +81,7 @@ class Plan:
         return int(self.actions[self.pointer - 1])
 
     def reached(self) -> int:
-        """The step of the source up to which an ended episode went by it; its length: to the
-        end."""
+        """The step of the source up to which an ended episode followed it (all: its length)."""
         assert self.source is not None, "a plan with a source"
         if self.missed is not None:
             return self.missed
@@ -102,7 +100,7 @@ class SearchEpisode:
     actions: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     embeddings: list[NDArray[np.float16]] = field(default_factory=list)
-    """Of the observations before each action, if a memory stores them."""
+    """Embeddings of the observations before each action, if a memory stores them."""
     frames: list[NDArray[np.uint8]] = field(default_factory=list)
     """The newest frames of these observations, if the best runs are written."""
     rhythm: Rhythm | None = None
@@ -110,10 +108,10 @@ class SearchEpisode:
     gained: float = 0.0
     """Return so far."""
     holding: int = 0
-    """Steps that the policy's last action is still held."""
+    """Steps for which the policy's last action is still held."""
 
     def add(self, action: int, reward: float) -> None:
-        """Take in one step."""
+        """Add one step."""
         if len(self.actions) >= self.plan.steps:  # by exploration
             self.bout = self.bout._replace(reward=self.bout.reward + reward)
         self.actions.append(action)
@@ -123,7 +121,7 @@ class SearchEpisode:
             self.rhythm.add(reward)
 
     def place(self, *, jump: int) -> Place:
-        """Where the episode is now. jump: the action that jumps to the right."""
+        """The episode's current place. jump: the action that jumps to the right."""
         latest = self.actions[: -JUMP_STEPS - 1 : -1]
         since = latest.index(jump) if jump in latest else JUMP_STEPS
         return Place(self.gained, self.rewards[-1] if self.rewards else 0.0, since)

@@ -1,4 +1,4 @@
-"""The rhythm explorer: run right and jump in a rhythm; where that gets stuck, play scripts."""
+"""The rhythm explorer: runs right and jumps in a rhythm; plays scripts when it gets stuck."""
 
 import math
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from retro_agents.ground.errors import UserError
 
 SCRIPTS = Path(__file__).parent / "scripts"
 PERIODS, HOLDS = (10, 22), (2, 5)
-"""Agent steps from jump to jump, and that a jump is held: each drawn evenly for an episode."""
+"""Agent steps between jumps, and length of a jump: each drawn uniformly for an episode."""
 STILL_REWARD, STILL_STEPS = 2.0, 6
-"""It stands still at a step of less reward either way; after so many on end it plays scripts."""
+"""A smaller absolute reward means standing still; after so many such steps, scripts start."""
 STUCK_STEPS = 40
-"""After so many without a new furthest point it has been stuck for long."""
+"""After so many steps without a new furthest point it has been stuck for long."""
 
 Actions = NDArray[np.uint8]
 Rng = np.random.Generator
@@ -28,7 +28,7 @@ Range = tuple[int, int]
 
 
 class Moves(NamedTuple):
-    """The actions that exploration is made of."""
+    """The actions that exploration consists of."""
 
     right: int
     left: int
@@ -36,11 +36,11 @@ class Moves(NamedTuple):
     left_jump: int
     wait: int
     names: tuple[str, ...] = ()
-    """Of all actions."""
+    """Number of actions."""
 
 
 class ScriptPart(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A part of a script: an action that is held, or parts."""
+    """A part of a script: an action that is held, or further parts."""
 
     press: str | Annotated[dict[str, float], msgspec.Meta(min_length=1)] = ""
     steps: Range = (1, 1)
@@ -51,8 +51,8 @@ class ScriptPart(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Script(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is tried where the explorer is stuck; `scripts/seven-buttons.yaml` says how to write
-    one."""
+    """Actions to try when the explorer is stuck; `scripts/seven-buttons.yaml` explains how to write
+    a script."""
 
     name: str
     chance: tuple[float, float]
@@ -65,7 +65,7 @@ Scripts = Annotated[tuple[Script, ...], msgspec.Meta(min_length=1)]
 @lru_cache
 def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
     """The scripts in a YAML file, or of that name in `jerk/scripts`. Raises UserError if there are
-    none, or one presses an action that is not among `names`."""
+    none, or if one presses an action that is not among `names`."""
     shipped = SCRIPTS / f"{source}.yaml"
     path = shipped if shipped.exists() else Path(source)
     try:
@@ -75,7 +75,7 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
             f"cannot read the scripts {source}: {error.strerror}; give a file, or "
             + ", ".join(sorted(one.stem for one in SCRIPTS.glob("*.yaml")))
         ) from None
-    except (yaml.YAMLError, ValueError) as error:  # msgspec's, and of bytes that are no text
+    except (yaml.YAMLError, ValueError) as error:  # msgspec's errors, and bytes that are no text
         raise UserError(f"{path} holds no scripts: {' '.join(str(error).split())}") from None
     for script in found:
         if flaw := flaw_of(script):
@@ -90,7 +90,7 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
 
 
 def flaw_of(script: Script) -> str:
-    """What is wrong with a script's numbers; "" where nothing is."""
+    """What is wrong with a script's numbers; "" if nothing is."""
     parts, odds = list(script.parts), [*script.chance]
     for part in parts:
         parts += part.parts
@@ -99,7 +99,7 @@ def flaw_of(script: Script) -> str:
             return "a part with both parts and press, steps or later: give one of them"
         for low, high in filter(None, (part.steps, part.later, part.repeat)):
             if not 0 <= low <= high:
-                return f"[{low}, {high}]: expected the fewest and the most, of 0 or more"
+                return f"[{low}, {high}]: expected the minimum and the maximum, both 0 or more"
     if not all(0.0 <= number < math.inf for number in odds):
         return "a chance or odds that are no finite numbers of 0 or more"
     return ""
@@ -121,7 +121,7 @@ def odds_of(part: ScriptPart) -> dict[str, float]:
 def play_script(
     scripts: Sequence[Script], rng: Rng, *, late: float, names: Sequence[str]
 ) -> list[int]:
-    """Draw a script and its actions. late: from 0, just stuck, to 1, stuck for long."""
+    """Draw a script and its actions. late: 0 if just stuck, up to 1 if stuck for long."""
     chances = [a + (b - a) * late for a, b in (script.chance for script in scripts)]
     return play_parts(scripts[draw_weighted(chances, rng)].parts, rng, late=late, names=names)
 
@@ -129,7 +129,7 @@ def play_script(
 def play_parts(
     parts: Sequence[ScriptPart], rng: Rng, *, late: float, names: Sequence[str]
 ) -> list[int]:
-    """The actions of a script's parts, drawn."""
+    """Draw the actions of a script's parts."""
     actions: list[int] = []
     for part in parts:
         if part.maybe < 1.0 and rng.random() >= part.maybe:
@@ -149,12 +149,12 @@ def play_parts(
 
 
 def draw(between: Range, rng: Rng) -> int:
-    """A whole number, both ends included."""
+    """A random whole number; both ends are included."""
     return between[0] + int(rng.random() * (between[1] - between[0] + 1))
 
 
 def draw_weighted(weights: Sequence[float], rng: Rng) -> int:
-    """A number below that of the weights, each as likely as its weight says."""
+    """A random index, drawn with these weights."""
     ends = np.cumsum(weights)
     drawn = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
     return min(drawn, len(ends) - 1)
@@ -162,35 +162,35 @@ def draw_weighted(weights: Sequence[float], rng: Rng) -> int:
 
 @dataclass
 class Rhythm:
-    """The explorer in one episode: its rhythm, and how it goes. Lengths are in agent steps."""
+    """The explorer in one episode: its rhythm and its state. Durations are in agent steps."""
 
     period: int
     hold: int
     clock: int
     queue: list[int] = field(default_factory=list)
-    """What is left of a script, the last action first."""
+    """The rest of the current script, last action first."""
     still: int = 0
-    """Steps on end that it has stood still."""
+    """Consecutive steps without movement."""
     total: float = 0.0
-    """Return so far; also of the steps that a plan played."""
+    """Return so far, including the steps that a plan played."""
     furthest: float = 0.0
     since: int = 0
     """Steps since the furthest point."""
 
     @classmethod
     def drawn(cls, rng: Rng) -> "Rhythm":
-        """A rhythm for an episode, from any moment of it on."""
+        """A random rhythm for an episode; it may start at any of its phases."""
         period = draw(PERIODS, rng)
         return cls(period, draw(HOLDS, rng), int(rng.random() * period))
 
     @property
     def stuck(self) -> bool:
-        """Whether a script is under way, or due."""
+        """Whether a script is running, or due."""
         return bool(self.queue) or self.still >= STILL_STEPS
 
     def next_action(self, rng: Rng, *, moves: Moves, scripts: str) -> int:
-        """Of the script that is under way, of a new one where it stands still, or of the rhythm.
-        scripts: as `load_scripts` takes them; empty: none."""
+        """The next action: of the running script, of a new one if it is stuck, or of the rhythm.
+        scripts: as for `load_scripts`; empty: none."""
         if scripts and self.stuck and not self.queue:
             late, table = min(1.0, self.since / STUCK_STEPS), load_scripts(scripts, moves.names)
             self.queue = play_script(table, rng, late=late, names=moves.names)[::-1]
@@ -201,7 +201,7 @@ class Rhythm:
         return moves.right_jump if beat < self.hold else moves.right
 
     def add(self, reward: float) -> None:
-        """What the last step brought, whoever played it."""
+        """Take in the reward of the last step, whichever player made it."""
         self.still = self.still + 1 if abs(reward) < STILL_REWARD else 0
         self.total += reward
         self.since += 1
