@@ -112,16 +112,13 @@ def test_net_that_does_not_fit_is_refused_in_one_line(quick, tmp_path, source, f
     assert "\n" not in str(error.value)
 
 
-def test_fully_connected_layer_of_nature_has_1_6_million_weights():
-    for layer, size in (("fc", 3136 * 512 + 512), ("head", 512 * 7 + 7)):
-        assert len(ESAgent.start(ESConfig(layer=layer)).theta) == size
-
-
-def test_checkpoint_names_the_agent_that_was_searched(quick, tmp_path):
+def test_checkpoint_names_the_agent_that_was_searched_and_sizes_of_layers(quick, tmp_path):
     rainbow().save(tmp_path / "source")
     ESAgent.start(quick, tmp_path / "source").save(tmp_path / "searched")
     (searched,) = load_checkpoint(tmp_path / "searched").config["searched"]
     assert searched["agent"] == "rainbow" and searched["config"]["atoms"] == 5
+    for layer, size in (("fc", 3136 * 512 + 512), ("head", 512 * 7 + 7)):
+        assert len(ESAgent.start(ESConfig(layer=layer)).theta) == size
 
 
 @pytest.mark.parametrize("layer", ["head", "fc"])

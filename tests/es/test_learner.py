@@ -5,10 +5,9 @@ from es.config import ESConfig
 from es.learner import Learner, centred_ranks, gradient, pair_weights, share_of, sum_of_noise
 from es.memory import BLOCK, Noise
 from es.mpi import World
-from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 
 
-def test_centred_ranks_are_the_slow_ones():
+def test_centred_ranks_are_the_slow_ones_and_forget_how_far_apart_returns_are():
     returns = np.array([[3.0, 1.0], [2.0, 7.0], [1.0, 5.0]])
     flat = returns.ravel().tolist()
     slow = [
@@ -19,14 +18,11 @@ def test_centred_ranks_are_the_slow_ones():
     assert centred_ranks(np.arange(5.0)).tolist() == [-0.5, -0.25, 0.0, 0.25, 0.5]
     assert centred_ranks(np.full((2, 2), 9.0)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
     assert centred_ranks(np.array([4.0])).tolist() == [0.0]
-
-
-def test_ranks_forget_how_far_apart_returns_are():
     returns = np.array([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(centred_ranks(returns), centred_ranks(np.exp(3.0 * returns)))
 
 
-def test_each_level_is_ranked_by_itself():
+def test_each_level_is_ranked_by_itself_and_a_single_pair_by_its_better_member():
     rng = np.random.default_rng(1)
     returns, levels = rng.random((9, 2)), np.array([0, 4, 0, 4, 4, 0, 0, 4, 4])
     scaled = np.where(levels[:, None] == 4, 1000.0 * returns + 5000.0, returns)
@@ -36,47 +32,17 @@ def test_each_level_is_ranked_by_itself():
         ranks = centred_ranks(alone)
         np.testing.assert_array_equal(found[levels == level], ranks[:, 0] - ranks[:, 1])
     assert found.all()
-
-
-def test_level_of_a_single_pair_says_only_which_member_was_better():
     returns = np.array([[9.0, 2.0], [1.0, 1.5], [4.0, 4.0]])
     assert pair_weights(returns, np.array([0, 1, 2])).tolist() == [1.0, -1.0, 0.0]
 
 
-def test_as_many_episodes_of_more_pairs_point_nearer_to_the_gradient():
-    rng = np.random.default_rng(0)
-    size, levels, episodes = 40, 8, 64
-    slopes = 1.0 + 0.5 * rng.normal(size=(levels, size))  # each level's own gradient
-    heights = 1_000.0 * rng.random(levels)  # levels differ far more than members do
-
-    def cosine(played):
-        """Of the estimate of episodes / (2 played) pairs that play so many levels each."""
-        pairs = episodes // (2 * played)
-        draws = rng.normal(size=(pairs, size))
-        weights = np.zeros(pairs)
-        for turn in range(played):
-            turns = (np.arange(pairs) * played + turn) % levels
-            toward = (draws * slopes[turns]).sum(axis=1)
-            chance = rng.normal(0.0, 8.0, (pairs, 2))
-            returns = heights[turns][:, None] + np.stack([toward, -toward], axis=1) + chance
-            weights += pair_weights(returns, turns)
-        estimate, mean = weights @ draws, slopes.mean(axis=0)
-        return estimate @ mean / np.linalg.norm(estimate) / np.linalg.norm(mean)
-
-    one, all_levels = (np.mean([cosine(played) for _ in range(200)]) for played in (1, levels))
-    assert one > 1.2 * all_levels
-
-
-def test_sum_of_noise_is_the_slow_sum():
+def test_sum_of_noise_is_the_slow_sum_in_any_shares():
     noise = Noise(2, 76_805)
     weights = np.random.default_rng(0).normal(size=70)
     weights[[3, 40]] = 0.0
     fast = sum_of_noise(noise, weights, generation=4, blocks=range(noise.blocks))
     slow = sum(w * noise.whole(4, pair).astype(np.float64) for pair, w in enumerate(weights))
     np.testing.assert_allclose(fast, slow, atol=2e-4)
-
-
-def test_shares_of_the_weights_put_together_are_the_whole_to_the_last_bit():
     noise = Noise(2, 270_300)
     weights = np.random.default_rng(0).normal(size=5)
     whole = sum_of_noise(noise, weights, generation=0, blocks=range(noise.blocks))
@@ -172,17 +138,3 @@ def test_divided_update_is_the_whole_one_to_the_last_bit(size):
         learner = Learner(theta, config, noise=noise)
         learner.update(returns, LEVEL[:4], generation=1, world=Share(rank, sums))
         np.testing.assert_array_equal(learner.theta, whole.theta)
-
-
-def test_restored_learner_goes_on_alike():
-    noise, config, levels = Noise(9, 9), ESConfig(pairs=3), LEVEL[:3]
-    returns = np.random.default_rng(0).random((4, 3, 2))
-    whole = Learner(np.zeros(9, np.float32), config, noise=noise)
-    for generation in range(4):
-        if generation == 2:
-            other = Learner(whole.theta, config, noise=noise)
-            restore_optimiser(other.optimiser, optimiser_tensors(whole.optimiser))
-        whole.update(returns[generation], levels, generation=generation, world=World())
-        if generation >= 2:
-            other.update(returns[generation], levels, generation=generation, world=World())
-    np.testing.assert_array_equal(other.theta, whole.theta)

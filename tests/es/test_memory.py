@@ -29,25 +29,19 @@ def test_stream_is_philox_of_run_generation_pair_and_block():
     assert drawn == slow
 
 
-def test_noise_does_not_depend_on_what_was_drawn_before():
+def test_noise_is_normal_and_depends_on_its_key_alone():
     noise = Noise(5, 80_040)
     ahead = noise.whole(2, 9)
     for pair in range(3):
         noise.whole(2, pair)
     np.testing.assert_array_equal(noise.whole(2, 9), ahead)
     np.testing.assert_array_equal(noise.block(2, 9, 1), ahead[BLOCK : 2 * BLOCK])
-
-
-def test_noise_has_mean_zero_and_variance_one():
     noise = Noise(1, 3_304)
     draws = np.stack([noise.whole(0, pair) for pair in range(300)])
     assert draws.shape == (300, 3_304) and draws.dtype == np.float32
     assert abs(draws.mean()) < 0.01 and abs(draws.var() - 1.0) < 0.02
     assert np.abs(draws.mean(axis=0)).max() < 0.4  # 6 standard errors of 300
     assert abs(np.corrcoef(draws[0], draws[1])[0, 1]) < 0.15
-
-
-def test_every_part_of_the_key_gives_other_noise():
     drawn = [
         stream(*key, block=block).standard_normal(4).tolist()
         for key, block in (
@@ -64,14 +58,11 @@ def test_every_part_of_the_key_gives_other_noise():
 PLAN = Plan(seed=4, generation=6, pairs=3, slots=(2, 5), evaluates=True)
 
 
-def test_plan_has_every_episode_once():
+def test_plan_has_every_episode_once_and_a_pair_shares_its_chance():
     tasks = [PLAN.task(number) for number in range(len(PLAN))]
     assert len(set(tasks)) == len(PLAN) == 2 + 3 * 2
     assert [task.member for task in tasks] == [0, 0, 1, 2, 3, 4, 5, 6]
     assert [task.slot for task in tasks] == [0, 1, 0, 0, 1, 1, 0, 0]
-
-
-def test_pair_shares_its_chance_and_nobody_else_does():
     by_seed = {}
     for number in range(len(PLAN)):
         task = PLAN.task(number)
@@ -82,7 +73,7 @@ def test_pair_shares_its_chance_and_nobody_else_does():
         assert tasks[0].sign == 0 or {task.sign for task in tasks} == {1, -1}
 
 
-def test_returns_are_those_of_the_members_and_of_the_current_policy():
+def test_returns_are_those_of_the_members_with_or_without_evaluation():
     records = np.zeros(len(PLAN), RECORD)
     records["task"] = np.arange(len(PLAN))
     for record in records:
@@ -94,9 +85,6 @@ def test_returns_are_those_of_the_members_and_of_the_current_policy():
     for missing in (records[:-1], np.r_[records[:-1], records[:1]]):
         with pytest.raises(AssertionError):
             PLAN.returns(missing)
-
-
-def test_generation_without_evaluation_has_the_pairs_episodes_only():
     plan = Plan(4, 6, pairs=3, slots=(2, 5), evaluates=False)
     assert [plan.task(number) for number in range(6)] == [PLAN.task(2 + n) for n in range(6)]
     records = np.zeros(len(plan), RECORD)
@@ -105,7 +93,7 @@ def test_generation_without_evaluation_has_the_pairs_episodes_only():
     assert returns.shape == (3, 2) and current.shape == (0,)
 
 
-def test_pairs_take_levels_in_turn_over_generations():
+def test_generations_take_levels_in_turn():
     plans = [Plan(4, g, pairs=5, slots=(1, 3, 8), evaluates=True) for g in range(3)]
     turns = [plan.turns.tolist() for plan in plans]
     assert turns == [[0, 1, 2, 0, 1], [2, 0, 1, 2, 0], [1, 2, 0, 1, 2]]
@@ -113,13 +101,6 @@ def test_pairs_take_levels_in_turn_over_generations():
         tasks = [plan.task(number) for number in range(3, len(plan))]
         for sign in (1, -1):
             assert [task.slot for task in tasks if task.sign == sign] == expected
-
-
-def test_record_of_an_episode_is_21_bytes():
-    assert RECORD.itemsize == 21
-
-
-def test_generations_draw_different_levels_and_all_have_their_turn():
     drawn = [draw_levels(0, generation, levels=9, count=2) for generation in range(60)]
     assert all(len(set(levels)) == 2 for levels in drawn) and len(set(drawn)) > 10
     assert {level for levels in drawn for level in levels} == set(range(9))

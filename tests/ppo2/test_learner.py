@@ -1,5 +1,5 @@
 import dataclasses
-import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ import torch
 from torch.nn.modules.module import register_module_forward_hook
 
 from ppo2.config import PPO2Config
-from ppo2.learner import Learner, adapted, approximate_kl, clipped_surrogate, value_losses
+from ppo2.learner import Learner, adapted
 from retro_agents.experience.augmentation import Augmentation
 from retro_agents.experience.rollouts import Batch, minibatches
 from retro_agents.ground.errors import UserError
-from retro_agents.nets.actor_critic import entropies, make_actor_critic
+from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.nets.encoders import Encoder
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
@@ -28,55 +28,21 @@ TINY = replaced(
 CPU = torch.device("cpu")
 
 
-def test_surrogate_is_the_pessimistic_one():
-    rng = np.random.default_rng(1)
-    ratios, advantages = np.exp(rng.normal(size=200)), rng.normal(size=200)
-    expected = [
-        -min(r * a, min(max(r, 0.8), 1.2) * a) for r, a in zip(ratios, advantages, strict=True)
-    ]
-    found = clipped_surrogate(
-        torch.from_numpy(np.log(ratios)), torch.from_numpy(advantages), clip=torch.tensor(0.2)
-    )
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+BAD = [
+    "quadratic",
+    "0:1,0.5",
+    "1:0,0:1",
+    "0:1:1",
+    "0:nan",
+    "0:inf",
+    "0:1,1:-1",
+    "nan:1",
+    "-1:1",
+    "0:1,2:0",
+]
 
 
-def test_surrogate_has_no_gradient_beyond_the_clip_where_that_would_pay():
-    log_ratio = torch.log(torch.tensor([1.5, 0.5, 1.5, 0.5])).requires_grad_()
-    advantages = torch.tensor([1.0, -1.0, -1.0, 1.0])
-    clipped_surrogate(log_ratio, advantages, clip=torch.tensor(0.2)).sum().backward()
-    assert (log_ratio.grad != 0).tolist() == [False, False, True, True]
-
-
-def test_value_loss_takes_the_larger_of_the_clipped_and_the_plain():
-    rng = np.random.default_rng(2)
-    values, old, returns = rng.normal(size=(3, 100))
-    expected = [
-        0.5 * max((v - r) ** 2, (o + min(max(v - o, -0.3), 0.3) - r) ** 2)
-        for v, o, r in zip(values, old, returns, strict=True)
-    ]
-    tensors = [torch.from_numpy(x) for x in (values, old, returns)]
-    found = value_losses(*tensors, clip=torch.tensor(0.3))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-    plain = value_losses(*tensors, clip=None)
-    np.testing.assert_allclose(plain, 0.5 * (values - returns) ** 2, rtol=1e-6)
-
-
-def test_entropy_and_kl_follow_their_definitions():
-    p = np.array([[0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]])
-    expected = [-sum(x * np.log(x) for x in row) for row in p]
-    np.testing.assert_allclose(entropies(torch.from_numpy(np.log(p))), expected)
-    log_ratio = np.array([0.1, -0.2, 0.0])
-    kl = np.mean([np.exp(x) - 1 - x for x in log_ratio])
-    np.testing.assert_allclose(approximate_kl(torch.from_numpy(log_ratio)), kl)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("quadratic", "0:1,0.5", "1:0,0:1", "", "0:1:1"),
-        *("0:nan", "0:inf", "0:1,1:-1", "nan:1", "-1:1", "0:1,2:0"),
-    ],
-)
+@pytest.mark.parametrize("text", ["", *BAD])
 def test_bad_schedule_is_a_user_error(text):
     with pytest.raises(UserError, match="schedule"):
         replaced(PPO2Config(), learning_rate_schedule=text)
@@ -229,19 +195,12 @@ def test_a_step_goes_against_the_gradient_of_the_readmes_loss(extra):
         np.testing.assert_allclose((was - now).detach(), step, rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("kl", "factor"), [(0.021, 1.5), (0.02, 1.0), (0.005, 1.0), (0.0049, 0.5), (0.0, 0.5)]
-)
-def test_kl_penalty_follows_rllibs_rule(kl, factor):
-    assert adapted(0.2, kl, aim=0.01) == pytest.approx(0.2 * factor)
-
-
-def test_a_kl_penalty_that_has_fallen_for_long_grows_again():
+def test_kl_penalty_follows_rllibs_rule_and_grows_again_when_it_has_fallen_for_long():
+    for kl, factor in ((0.021, 1.5), (0.02, 1.0), (0.005, 1.0), (0.0049, 0.5), (0.0, 0.5)):
+        assert adapted(0.2, kl, aim=0.01) == pytest.approx(0.2 * factor)
     weight = torch.tensor(0.2)  # as the learner keeps it
-    for _ in range(300):
-        weight.fill_(adapted(float(weight), 0.0, aim=0.01))
-    for _ in range(300):
-        weight.fill_(adapted(float(weight), 1.0, aim=0.01))
+    for kl in 300 * [0.0] + 300 * [1.0]:
+        weight.fill_(adapted(float(weight), kl, aim=0.01))
     assert weight > 0.2
 
 
@@ -255,14 +214,6 @@ def test_kl_penalty_is_adapted_once_per_rollout_by_the_last_epochs_divergence():
         learner._minibatch = lambda *_, rows=rows: {"kl": torch.tensor(next(rows))}
         used.append(learner.update(batch, epochs_of(config), part=0.0)["kl_weight"])
     assert used == pytest.approx([0.2, 0.3, 0.15, 0.15])
-
-
-def test_sampled_divergence_is_the_exact_one_on_average():
-    rng = np.random.default_rng(3)
-    old, new = (torch.from_numpy(rng.normal(size=5)).log_softmax(0) for _ in range(2))
-    exact = (old.exp() * (old - new)).sum()
-    drawn = torch.stack([approximate_kl(ratio[None]) for ratio in new - old])
-    torch.testing.assert_close((old.exp() * drawn).sum(), exact)
 
 
 @pytest.mark.parametrize("over", ["minibatch", "rollout", "never"])
@@ -289,10 +240,10 @@ def test_bf16_learns_nearly_the_same_and_not_quite():
     assert rounded["value_loss"] != pytest.approx(exact["value_loss"], rel=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler here")
-def test_compiled_update_equals_the_eager_one():
+def test_compiled_update_equals_the_eager_one(monkeypatch):
+    """Captured as a graph; what PyTorch makes of that in C++ is PyTorch's."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     config = replaced(TINY, encoder="data-efficient")
     eager, _ = learned(config)
     compiled, _ = learned(replaced(config, compile=True))
@@ -322,16 +273,6 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
     np.testing.assert_allclose(
         found, stepwise.flatten(0, 1)[pieces.flatten()], rtol=1e-5, atol=1e-6
     )
-
-
-def test_recurrent_gradient_does_not_cross_an_episodes_start():
-    config = replaced(TINY, recurrent="gru", recurrent_hidden=8, sequence_steps=2)
-    net = make_actor_critic(config)
-    state = torch.ones(2, 8, requires_grad=True)
-    images = torch.zeros(2, 4, 36, 36, dtype=torch.uint8)
-    logits, _, _ = net(images, state=state, starts=torch.tensor([True, False]))
-    logits.square().sum().backward()
-    assert (state.grad.abs().sum(dim=1) > 0).tolist() == [False, True]
 
 
 def numbers(seed=0):
