@@ -17,15 +17,17 @@ from retro_agents.ground.errors import UserError
 def find_moves(names: Sequence[str]) -> Moves:
     """Finds the moves among the actions by their names. Raises UserError if one is missing.
 
-    Differs from the published agent, which has every button, among 7 actions: a jump is B alone
-    (momentum carries it) and waiting is DOWN.
+    Differs from the published agent, which has every button, if there are 7 actions: a jump is B
+    alone (momentum carries it) and waiting is DOWN.
     """
 
     def first(*wanted: str) -> int:
         for name in wanted:
             if name in names:
                 return names.index(name)
-        raise UserError(f"JERK runs and jumps: it needs an action {wanted[-1]}, not {list(names)}")
+        raise UserError(
+            f"JERK plays platform games: it needs an action {wanted[-1]}, not {list(names)}"
+        )
 
     return Moves(
         right=first("RIGHT"),
@@ -46,19 +48,19 @@ class Bout(NamedTuple):
 
     left: bool = False
     steps_left: int = 0
-    """If below 0, the bout lasts until the episode ends."""
+    """If negative, the bout lasts until the episode ends."""
     jump_left: int = 0
-    """Steps for which the present jump is still held."""
+    """Steps for which the current jump is still held."""
     reward: float = 1.0
     """The reward since the bout began; positive before the first bout, which turns right."""
     player: BoutPlayer = "rule"
 
 
 class Shares(NamedTuple):
-    """Current shares of the bouts to the right that other players get."""
+    """Current fractions of the bouts to the right that other players get."""
 
     policy: float = 0.0
-    """Above 0 in replays only."""
+    """Positive only in replays."""
     memory: float = 0.0
 
 
@@ -72,7 +74,7 @@ def explore(
     turns: bool = True,
 ) -> tuple[int | None, Bout]:
     """Returns (the rule's next action, bout); a new bout begins when the last one is over. The
-    action is None where another player plays the bout.
+    action is None if another player plays the bout.
 
     Bouts run right; with `turns`, one runs left after a bout to the right without any reward. At
     each step a jump begins with `jump_probability`, held for `jump_steps`. The policy and the
@@ -107,7 +109,8 @@ def draw_player(rng: Rng, shares: Shares) -> BoutPlayer:
 
 
 def exploit_probability(config: JerkConfig, env_steps: int) -> float:
-    """The chance that an episode replays the best sequence unchanged: bias + growth t/T, at most 1.
+    """Probability that an episode replays the best sequence unchanged: bias + growth t/T, at most
+    1.
 
     Source: openai/retro-baselines, JERK, where it grows by 1.
     """
@@ -131,6 +134,6 @@ def mutate(actions: Actions, rng: Rng) -> Actions:
     """Cuts off the tail of [L]; every length from 0 to L is equally likely.
 
     Differs from the contest's entry, which cuts off up to L/5, removes stretches and redraws
-    actions: that repairs no early failure, and cost a tenth of the return.
+    actions: that does not repair early failures, and cost a tenth of the return.
     """
     return actions[: int(rng.integers(0, len(actions) + 1))]

@@ -1,4 +1,4 @@
-"""What JERK sees with: an embedding of observations, and another agent's policy."""
+"""JERK's use of observations: an embedding, and another agent's policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,33 +17,33 @@ from retro_agents.run.checkpoint import Checkpoint
 from retro_agents.run.config import flat
 
 SIDE = 21
-"""A frame's height and width before it is projected."""
+"""Height and width of a frame before it is projected."""
 EMBEDDING = 128
-"""Numbers that an observation is remembered by."""
+"""Size of an observation's embedding."""
 
 
 @final
 @dataclass
 class BackingPolicy:
-    """Who plays for JERK, and where it is from."""
+    """The policy that plays for JERK, and its origin."""
 
     actor: ScoringPolicy
     package: str
-    """Whose agent it is."""
+    """Name of its agent's package."""
     config: dict[str, Any]
-    """As it came."""
+    """Its checkpoint as loaded."""
 
     def state(self) -> dict[str, Any]:
-        """All of it but the weights, for msgpack."""
+        """Everything but the weights, for msgpack."""
         return {"package": self.package, "config": self.config}
 
 
 def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
-    """The agent in a checkpoint of any package; in one of JERK, who stood behind that. None where
-    there is no net."""
+    """The agent in a checkpoint of any package; in one of JERK, the policy behind it. None if there
+    is no net."""
     state: Any = {"package": saved.agent, "config": saved.config}
     if saved.agent == "jerk":
-        saved.config_as(JerkConfig)  # UserError: of another version, whose policy may have learned
+        saved.config_as(JerkConfig)  # another version may have trained it
         state = saved.state["policy"]
     if state is None or "net" not in saved.tensors:
         return None
@@ -63,45 +63,45 @@ def build(
 
 
 def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> BackingPolicy:
-    """The policy in a checkpoint, to play in a run of that config.
+    """The policy in a checkpoint, for a run of that config.
 
-    UserError: it has none, or one that sees or does other things than this run, or nobody would
-    ask it.
+    Raises UserError if it has none, if its observations or actions differ from the run's, or if the
+    run would never use it.
     """
     source, policy = saved.folder, policy_of(saved, device=device)
     if policy is None:
         raise UserError(f"{source} has no policy; give a checkpoint of an agent that has a net")
     if policy.actor.recurrent:
-        raise UserError(f"{source} is recurrent, and JERK asks only now and then; give one without")
+        raise UserError(f"{source} is recurrent, but JERK skips steps; give one that is not")
     check_alike(policy.actor.config.env, config.env, source=source, wider=True)
     if not (config.policy_replays or config.write_replay):
         raise UserError(
-            f"nothing would ask the policy in {source}: give --policy-replays or --preset hybrid, "
+            f"nothing would use the policy in {source}: give --policy-replays or --preset hybrid, "
             "or leave the policy out"
         )
     return policy
 
 
 def check_fits(policy: BackingPolicy, config: JerkConfig) -> None:
-    """UserError: the policy, which a replay is written beside, could not go on from its runs."""
+    """Raises UserError if the policy, saved with the replay, could not learn from its runs."""
     theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
     if config.write_replay and theirs != ours:
         raise UserError(
-            f"the policy has {theirs} actions and cannot go on from runs of {ours}; "
+            f"the policy has {theirs} actions and cannot learn from runs of {ours}; "
             "give the same --actions, or --no-write-replay"
         )
 
 
 class Embedder:
-    """Observations uint8 [N,C,H,W] -> unit vectors float32 [N,D]: near for what looks alike.
+    """Observations uint8 [N,C,H,W] -> unit vectors float32 [N,D], close for similar observations.
 
-    The newest and the oldest frame in small, their mean taken off; then a fixed random projection.
+    The newest and the oldest frame are shrunk and centred, then projected by a fixed random matrix.
     """
 
     def __init__(self, config: JerkConfig) -> None:
         self.channels = config.env.spec().channels
         inputs = 2 * SIDE * SIDE * self.channels
-        # Not the run's seed: memories of several runs are comparable.
+        # The run's seed is not used, so that memories of several runs are comparable.
         rng = np.random.default_rng(0)
         matrix = rng.standard_normal((inputs, EMBEDDING), np.float32)
         self.matrix = matrix / np.float32(np.sqrt(inputs))

@@ -7,23 +7,23 @@ from typing import Any
 from retro_agents.ground.files import next_number
 
 FOLDER = "recordings"
-"""Folder of the .bk2 files, in the run's."""
+"""Folder of the .bk2 files in the run's folder."""
 
 
 class Recordings:
-    """The folder given to `make_vec(record_dir=…)`; it gets one file per episode and emulator. Of
-    each level the best episode's stays, and those that sequences began."""
+    """The folder given to `make_vec(record_dir=…)`, with one file per episode and emulator. Each
+    level's best episode is kept, and those in which sequences were found."""
 
     def __init__(self, folder: Path, num_envs: int) -> None:
         self.folder = folder
         self.episodes = [next_number(folder / f"env-{env:02d}") for env in range(num_envs)]
-        """Number of the episode that is played in each environment."""
+        """Number of the current episode of each environment."""
         self.best: dict[str, tuple[float, str]] = {}
         """Return and file of each level's best episode."""
 
     def ended(self, env: int, level: str, value: float) -> str:
-        """An episode of that return has ended, and its environment has begun the next -> its file,
-        in the folder."""
+        """Called when an episode with that return has ended and its environment has begun the next
+        -> its file in the folder."""
         number, self.episodes[env] = self.episodes[env], self.episodes[env] + 1
         name = f"env-{env:02d}/{level.replace(':', '-')}-{number:06d}.bk2"
         if level not in self.best or value > self.best[level][0]:
@@ -31,8 +31,8 @@ class Recordings:
         return name
 
     def keep(self, names: Collection[str]) -> None:
-        """Remove the recordings of ended episodes, but for these and the best. To be called when
-        a checkpoint is written: a run that goes on from it may need all there were before."""
+        """Remove the recordings of ended episodes, except these and the best. Called when a
+        checkpoint is written, because a run that resumes from the previous one needs its files."""
         kept = {*names, *(name for _, name in self.best.values())}
         for env, ended in enumerate(self.episodes):
             for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
@@ -42,9 +42,9 @@ class Recordings:
                     path.unlink()
 
     def save(self) -> dict[str, Any]:
-        """For msgpack."""
+        """Its state for msgpack."""
         return {"episodes": self.episodes, "best": self.best}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Become what was saved."""
+        """Restore what `save` returned."""
         self.episodes, self.best = saved["episodes"], saved["best"]

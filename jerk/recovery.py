@@ -1,6 +1,6 @@
-"""Where a replay goes on that has left its way: at a step like this one, of any good sequence.
+"""Where a replay continues that has diverged: at a similar step of any good sequence.
 
-All that is known of a place are rewards and own actions; nothing is seen.
+A place is known only by rewards and own actions, not by what is seen.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from jerk.sequence import Place, StoredSequence, before
 
 OFF_RETURN, OFF_STEPS, GIVE_UP_STEPS = 20.0, 4, 8
-"""A replay has left its way where its return differs by more than this for more steps on end than
-that; after the last number of steps it explores."""
+"""A replay has diverged if its return differs by more than this for more consecutive steps than the
+second number; after the third number of steps it explores."""
 NEAR = 16.0
-"""The most that the returns of two like steps differ by."""
+"""Largest difference between the returns of two similar steps."""
 RETURN_SCALE, REWARD_SCALE, JUMP_SCALE = 12.0, 6.0, 4.0
-"""Differences in return, in the last reward and in steps since a jump that weigh alike."""
+"""Differences in return, in the last reward and in steps since a jump that have equal weight."""
 JUMP_STEPS, JUMP_MOST = 12, 6
 """Steps since a jump count up to the first; their difference up to the second."""
 COST = 1.5
-"""Steps that differ by more are not alike."""
+"""Steps with a larger distance are not similar."""
 GOOD, MORE, LEFT = 0.6, 400.0, 10
-"""A sequence to go on with has this part of the best mean return, brings so much more than there
-is now, and has more steps left than the last."""
+"""A sequence to continue with has at least this fraction of the best mean return, returns so much
+more than the current return, and has more steps left than the last number."""
 
 
 def places(
@@ -59,13 +59,13 @@ class SequencePool:
         self.whole = np.array([float(rewards.sum()) for _, rewards in known])
 
     def is_of(self, sequences: Sequence[StoredSequence]) -> bool:
-        """Whether these are its sequences."""
+        """Whether it was made of these sequences."""
         return self.numbers == [one.number for one in sequences]
 
     def nearest(self, place: Place, *, best: float) -> tuple[StoredSequence, int] | None:
-        """The sequence and its step that are most like a place; None where nothing is like it.
+        """The sequence and step that are most similar to a place; None if none is similar.
         best: the largest mean return of the level's sequences."""
-        # Those that may be near, without looking at all; rounding is left to the line after.
+        # A window of candidates, found without a full scan; the next line corrects its rounding.
         ends = np.array([place.gained - 2 * NEAR, place.gained + 2 * NEAR], np.float32)
         around = np.sort(self.order[slice(*np.searchsorted(self.ascending, ends))])
         near = around[np.abs(self.gained[around] - place.gained) <= NEAR]

@@ -1,4 +1,4 @@
-"""The search: what each episode is for, what is played in it, and what is learned from it."""
+"""The search: the purpose of each episode, the player of each step, and what is learned."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,28 +27,28 @@ from jerk.sequence import StoredSequence
 from retro_agents.experience.advantages import returns_to_go
 
 MEMORY_NEIGHBOURS = 50
-"""Remembered steps that are asked what each action brought."""
+"""Number of remembered steps that are asked what each action returned."""
 MEMORY_DISTANCE = 0.5
-"""Those farther than this are not asked (2: opposite)."""
+"""Steps at a larger distance are not asked (2: opposite)."""
 GAMMA = 0.99
 """Discount per agent step of the returns that the memory stores."""
 JUMP_SHARE = 0.3
-"""Chance of a jump at a step that neither memory, policy nor rule decides; exploration jumps about
+"""Probability of a jump at a step that memory, policy and rule leave open; exploration jumps about
 as often."""
 
 
 class Search:
-    """The search of an agent, with what all its episodes share: settings, memories and chance."""
+    """The search of an agent, with what its episodes share: settings, memories, randomness."""
 
     def __init__(self, agent: JerkAgent, rng: Rng) -> None:
         self.agent, self.rng = agent, rng
         self.config, self.moves, self.sequences = agent.config, agent.moves, agent.sequences
         self.counts: Counter[str] = Counter(accepted=0, improved=0)
-        """Episodes of each kind, and what came of them, for metrics."""
+        """Number of episodes of each kind, and their results, for metrics."""
 
     def begin(self, level: str, *, env_steps: int) -> SearchEpisode:
-        """Decide what an episode on that level is for. If the policy may play, it plays the first
-        one alone."""
+        """Choose the purpose of an episode on that level. If the policy may play, it plays the
+        first one alone."""
         config, rng, best = self.config, self.rng, self.sequences.best(level)
         episode = SearchEpisode(level, rhythm=Rhythm.drawn(rng) if config.rhythm else None)
         if best is None:
@@ -71,11 +71,11 @@ class Search:
     def actions(
         self, episodes: Sequence[SearchEpisode], obs: NDArray[np.uint8]
     ) -> NDArray[np.int64]:
-        """The next actions [N] of N episodes; obs uint8 [N,C,H,W], of which they keep what is
-        needed.
+        """The next actions [N] of N episodes; obs uint8 [N,C,H,W], from which the episodes keep
+        what they need.
 
-        If the rule does not explore, the memory or the policy is asked: the policy also where the
-        memory has no answer. Where neither decides, it is a step or a jump to the right.
+        If the rule does not explore, the memory or the policy is asked; the policy also if the
+        memory has no answer. If neither decides, it is a step or a jump to the right.
         """
         agent = self.agent
         embeddings: Any = None if agent.embedder is None else agent.embedder(obs)
@@ -100,14 +100,14 @@ class Search:
         return actions
 
     def shares(self) -> Shares:
-        """Of the policy, and of the memory as soon as it remembers something."""
+        """The fractions of the policy, and of the memory once it is not empty."""
         config, memory = self.config, self.agent.memory
         share = config.memory_share if memory is not None and len(memory) else 0.0
         return Shares(policy=config.policy_replays, memory=share)
 
     def next_action(self, episode: SearchEpisode, shares: Shares) -> tuple[int | None, BoutPlayer]:
-        """The plan's next action, and after the plan that of exploration (or waiting) -> an action,
-        and who may know better; None if only that player knows one."""
+        """The plan's next action, or after the plan that of exploration (or waiting) -> an action,
+        and the player that may know better; None if only that player knows one."""
         config, rng, moves = self.config, self.rng, self.moves
         if config.recover:
             self.recover(episode)
@@ -124,7 +124,7 @@ class Search:
             if episode.bout.player != "rule" and not rhythm.stuck:
                 return None, episode.bout.player
             return rhythm.next_action(rng, moves=moves, scripts=config.scripts), "rule"
-        # What a replay has reached is not given away by turning back.
+        # The return that a replay has reached is not given up by turning back.
         turns = episode.kind != "replay"
         action, episode.bout = explore(
             episode.bout, rng, moves=moves, config=config, shares=shares, turns=turns
@@ -132,8 +132,8 @@ class Search:
         return action, episode.bout.player
 
     def recover(self, episode: SearchEpisode) -> None:
-        """If an episode has lost its way, let it continue as another sequence did from a place like
-        this one, or give up its plan."""
+        """If an episode has diverged, continue it as another sequence did from a similar place, or
+        give up its plan."""
         plan, jump = episode.plan, self.moves.right_jump
         if not plan.is_lost(episode.gained):
             return
@@ -144,7 +144,7 @@ class Search:
             plan.give_up()
 
     def by_memory(self, rows: list[int], embeddings: Any) -> dict[int, int]:
-        """The actions with the largest value in the memory, of the rows where something is near."""
+        """The actions with the highest value in the memory, for rows that have near neighbours."""
         memory = self.agent.memory
         if not rows or memory is None or not len(memory):
             return {}
@@ -160,7 +160,7 @@ class Search:
     def by_policy(
         self, rows: list[int], obs: NDArray[np.uint8], episodes: Sequence[SearchEpisode]
     ) -> dict[int, int]:
-        """What the policy does in these rows, if it may play: what it drew lately, or draws now."""
+        """The policy's actions in these rows, if it may play: the one still held, or a new one."""
         policy, config = self.agent.policy, self.config
         if policy is None or not config.policy_replays:
             return {}
@@ -174,12 +174,12 @@ class Search:
         return found
 
     def end(self, episode: SearchEpisode, *, cut: bool) -> StoredSequence | None:
-        """Learn from an ended episode -> the sequence that its actions became, if they became one.
-        cut: it ended because the level changed, not by what was played.
+        """Learn from an ended episode -> the sequence that its actions became, if any.
+        cut: it ended because the level changed, not because of its actions.
 
-        A replay adds a return to its sequence: its own if it waits for the end (as published), else
-        what its plan brought. A run may become a new sequence if it got further than the part that
-        it shares with its source; a replay's only if it got further than the best.
+        A replay adds a return to its sequence: its own if it waits for the end (as published),
+        otherwise its plan's. A run may become a new sequence if it got further than the part that
+        it shares with its source; a replay only if it got further than the best.
         """
         config, level, plan = self.config, episode.level, episode.plan
         source, before = plan.source, self.sequences.best(level)
@@ -212,7 +212,7 @@ class Search:
 
     def judge(self, episode: SearchEpisode, source: StoredSequence) -> None:
         """Add an ended replay's return to its sequence, and count how far it got in the slots; a
-        failure outside of all slots opens one."""
+        failure outside all slots opens a new one."""
         config, plan, sums = self.config, episode.plan, np.cumsum(episode.rewards)
         value = float(sums[: plan.departed].max(initial=0.0))
         if config.recover:

@@ -13,14 +13,14 @@ from jerk.slots import Slot
 
 
 class Place(NamedTuple):
-    """Where an episode is, as far as rewards and its own actions tell."""
+    """An episode's place, as known from rewards and its own actions."""
 
     gained: float
     """Return so far."""
     reward: float
-    """Of the last step."""
+    """The last step's reward."""
     since_jump: int
-    """Steps since one that jumped, at most JUMP_STEPS."""
+    """Steps since the last jump, at most JUMP_STEPS."""
 
 
 def before(rewards: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -33,18 +33,18 @@ class StoredSequence:
     """The actions [L] of an episode up to its furthest point."""
 
     number: int
-    """In the order of discovery."""
+    """Number in the order of discovery."""
     actions: Actions
     returns: list[float]
-    """Of the run that found it, then of each replay."""
+    """Returns of the run that found it and of each replay."""
     recording: str = ""
-    """The file (.bk2, in recordings/) of the episode that it began, if that was recorded."""
+    """The recording (.bk2, in recordings/) of the episode in which it was found, if any."""
     rewards: NDArray[np.float32] | None = None
-    """Of each action in that run, [L], where replays recover by them."""
+    """The reward of each action in that run, [L], if replays recover."""
     slots: list[Slot] = field(default_factory=list)
-    """Where replays failed, and what is tried there."""
+    """The places where replays failed, and the variants tried there."""
     ends: list[int] = field(default_factory=list)
-    """The step at which each replay left the plan; L: it did not."""
+    """The step at which each replay left the plan; L if it did not."""
 
     @cached_property
     def mean(self) -> float:
@@ -52,7 +52,7 @@ class StoredSequence:
         return sum(self.returns) / len(self.returns)
 
     def add_return(self, value: float, *, latest: int) -> None:
-        """One more replay returned that. latest: how many count; 0: all."""
+        """Add the return of one more replay. latest: number of returns that count; 0: all."""
         self.__dict__.pop("mean", None)
         self.returns.append(value)
         if latest:
@@ -64,5 +64,5 @@ class StoredSequence:
         return None if self.rewards is None else before(self.rewards)
 
     def improved(self) -> Actions:
-        """The actions with the likeliest variant of each slot."""
+        """The actions, with the likeliest variant of each slot."""
         return slots.applied(self.actions, self.slots, slots.likeliest(self.slots))

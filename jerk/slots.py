@@ -1,8 +1,8 @@
 """Slots: the places of a sequence where its replays fail, each with variants that are tried there.
 
-A variant changes actions but never their number, so that all that comes later stays where it is.
-Which variant a replay plays is drawn by Thompson sampling: Thompson 1933; Russo et al.,
-arXiv:1707.02038. A place is judged by itself: whether the replay got past it.
+A variant changes actions but never their number, so that all later actions keep their steps.
+A replay's variant is drawn by Thompson sampling: Thompson 1933; Russo et al., arXiv:1707.02038.
+A slot is judged by itself: by whether the replay got past it.
 """
 
 from collections.abc import Sequence
@@ -13,23 +13,23 @@ import numpy as np
 from jerk.explorer import Actions, Moves, Rng, draw
 
 BEFORE, BEYOND = 24, 14
-"""A slot is that many steps up to a failure; a replay is past it that many steps later."""
+"""Steps of a slot before a failure, and steps after it at which a replay is past the slot."""
 SHORTEST = 4
-"""Steps between the ends of the shortest slot."""
+"""Length of the shortest slot, in steps from its first to its last."""
 PRIOR, PRIOR_NEW = (1.0, 0.3), (0.7, 1.3)
-"""Beta distributions of the chance to pass: of a variant before it was tried, and of a new one."""
+"""Beta priors of the probability to pass: for an untried variant, and for a new one."""
 MOST = 40
-"""Variants of a slot."""
+"""Maximum number of variants of a slot."""
 LAST_NEW = 0.85
-"""Part of a run after which no new variants are made."""
+"""Fraction of a run after which no new variants are made."""
 
 Changes = dict[int, int]
-"""Step of the sequence -> the action there instead."""
+"""Step of the sequence -> the action that replaces its own."""
 
 
 @dataclass
 class Variant:
-    """Actions to play in a slot; no changes: those of the sequence."""
+    """Actions to play in a slot; without changes, the sequence's own."""
 
     changes: Changes = field(default_factory=dict)
     passes: int = 0
@@ -45,16 +45,16 @@ class Slot:
     variants: list[Variant] = field(default_factory=list)
 
     def holds(self, step: int) -> bool:
-        """Whether a replay that failed at that step failed here."""
+        """Whether a replay that failed at that step failed in this slot."""
         return self.first <= step <= self.last + BEYOND
 
 
 def choose(
     slots: Sequence[Slot], actions: Actions, rng: Rng, *, done: float, moves: Moves
 ) -> list[int]:
-    """Which variant a replay plays in each slot, by Thompson sampling; a slot may get a new one.
+    """The variant that a replay plays in each slot, by Thompson sampling; a slot may get a new one.
 
-    done: the part of the run that is over.
+    done: the fraction of the run that is over.
     """
     chosen = []
     for slot in slots:
@@ -68,19 +68,19 @@ def choose(
 
 
 def likeliest(slots: Sequence[Slot]) -> list[int]:
-    """The variant of each slot that most likely passes."""
+    """The variant of each slot that is most likely to pass."""
     return [
         int(np.argmax([rate(one.passes, one.failures) for one in slot.variants])) for slot in slots
     ]
 
 
 def rate(passes: int, failures: int) -> float:
-    """The mean chance to pass after these tries."""
+    """The mean probability to pass after these tries."""
     return (PRIOR[0] + passes) / (sum(PRIOR) + passes + failures)
 
 
 def applied(actions: Actions, slots: Sequence[Slot], chosen: Sequence[int]) -> Actions:
-    """The sequence with these variants; the one given is left alone."""
+    """A copy of the sequence with these variants."""
     changed = actions.copy()
     for slot, variant in zip(slots, chosen, strict=True):
         for step, action in slot.variants[variant].changes.items():
@@ -89,8 +89,8 @@ def applied(actions: Actions, slots: Sequence[Slot], chosen: Sequence[int]) -> A
 
 
 def edit(actions: Actions, slot: Slot, rng: Rng, *, moves: Moves) -> Changes:
-    """One or two edits of jumps that begin in the slot: one is moved by 1 to 4 steps, held 1 or 2
-    steps longer or shorter, left out, or added."""
+    """One or two changes of jumps that begin in the slot: a jump is moved by 1 to 4 steps, held 1
+    or 2 steps longer or shorter, removed, or added."""
     changed = actions.copy()
     for _ in range(1 + (rng.random() < 0.35)):
         begins = jumps_in(changed, slot, jump=moves.right_jump)
@@ -115,16 +115,16 @@ def edit(actions: Actions, slot: Slot, rng: Rng, *, moves: Moves) -> Changes:
 
 
 def jumps_in(actions: Actions, slot: Slot, *, jump: int) -> list[int]:
-    """Steps of the slot, its last one left out, at which a jump begins."""
+    """Steps of the slot, except its last one, at which a jump begins."""
     jumps = actions == jump
     begins = jumps & ~np.append(False, jumps[:-1])
     return (slot.first + np.flatnonzero(begins[slot.first : slot.last])).tolist()
 
 
 def judge(slots: Sequence[Slot], chosen: Sequence[int], ended: int) -> None:
-    """Count what the chosen variants brought in a replay that went by the plan up to step `ended`
-    (the sequence's length: all of it)."""
-    for slot, variant in zip(slots, chosen, strict=False):  # not slots that were opened since
+    """Count the results of the chosen variants in a replay that followed its plan up to step
+    `ended` (the sequence's length if to the end)."""
+    for slot, variant in zip(slots, chosen, strict=False):  # without slots that were opened since
         if ended > slot.last + BEYOND:
             slot.variants[variant].passes += 1
         elif ended >= slot.first:
@@ -132,12 +132,12 @@ def judge(slots: Sequence[Slot], chosen: Sequence[int], ended: int) -> None:
 
 
 def opened(slots: Sequence[Slot], ended: int, *, length: int, ends: Sequence[int]) -> Slot | None:
-    """The slot for a failure at step `ended` of a sequence of that length; None where it lies in
-    one already, or too near to others. ends: where all its replays ended, this one included."""
+    """The slot for a failure at step `ended` of a sequence of that length; None if it is in an
+    existing slot, or too close to one. ends: where all its replays ended, including this one."""
     if ended >= length or any(slot.holds(ended) for slot in slots):
         return None
     first, last = max(0, ended - BEFORE), min(length - 1, ended)
-    for slot in slots:  # room that others have
+    for slot in slots:  # leave room for existing slots
         if first <= slot.last < last:
             first = slot.last + 1
         if first < slot.first <= last:

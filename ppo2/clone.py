@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""Learning from demonstrations: a policy that does what recorded episodes or an expert did.
+"""Learns from demonstrations: trains a policy to imitate recorded episodes or an expert.
 
 python -m ppo2.clone --demonstrations runs/jerk/replay,runs/recorded --run-dir runs/cloned
 python -m ppo2.clone --expert --levels bramble-train --run-dir runs/cloned
@@ -38,55 +38,55 @@ from retro_agents.run.optimiser import AdamW
 from retro_agents.run.settings import RunSettings
 
 SPAN = 20
-"""Steps, on average, until it is drawn anew who plays."""
+"""Average number of steps until the player is drawn anew."""
 LOG_EVERY = 500
 """Updates between rows of metrics, and between checkpoints."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CloneConfig:
-    """Clone a policy from recorded episodes, or from an expert that it plays beside (DAgger).
+    """Clone a policy from recorded episodes, or from an expert beside which it plays (DAgger).
 
-    Ctrl-C saves the policy so far, which --init starts from; what was played is not kept."""
+    Ctrl-C saves the policy so far, from which --init starts; the episodes played are not saved."""
 
     # What is learned from
     demonstrations: str = ""
-    """Folders of recorded episodes, with commas between: of JERK's RUN/replay, or of others."""
+    """Folders of recorded episodes, separated by commas: JERK's RUN/replay, or others."""
     expert: bool = False
-    """Ask an expert what to do wherever the policy comes (DAgger), where a game has one."""
+    """Ask an expert what to do wherever the policy gets (DAgger), if the game has one."""
     levels: str = TRAINING
-    """What is played with the expert: as of a trainer."""
+    """Levels to play with the expert, and their settings, as for a trainer."""
     steps: Count = field(300_000, only_with="expert")
-    """Agent steps that are played with the expert, all of which are kept: 7 kB each at 84x84."""
+    """Agent steps to play with the expert, all of which are kept: 7 kB each at 84x84."""
     num_envs: Count = field(48, only_with="expert")
-    """Environments that play them side by side."""
+    """Number of parallel environments that play them."""
     expert_share: Share = field(0.2, only_with="expert")
-    """Part of the steps that the expert plays in the end; at first it plays all."""
+    """Fraction of the steps that the expert plays at the end; at first it plays all."""
 
     # Where it goes
     run_dir: str = "runs/cloned"
     """Folder of this run: config, metrics, checkpoints."""
     init: str = ""
-    """A checkpoint of PPO2 to start from, with the same net."""
+    """A checkpoint of PPO2 with the same net to start from."""
     seed: Seed = 0
-    """Seeds all that is drawn."""
+    """Seed of all random numbers."""
     device: str = "auto"
-    """cpu, cuda, cuda:1, or auto: cuda where there is one."""
+    """cpu, cuda, cuda:1, or auto: cuda if available."""
 
     # Learning
     updates: Count = 10_000
-    """Steps of Adam. What is played with the expert is played during the first half of them."""
+    """Steps of Adam. All play with the expert happens during the first half of them."""
     batch_size: Count = 256
-    """Steps of an update."""
+    """Agent steps in an update's batch."""
     learning_rate: Positive = 5e-4
-    """Of Adam; it falls to nothing in a straight line."""
+    """Adam's learning rate; it falls linearly to 0."""
     weight_decay: NonNegative = 0.0
-    """Of AdamW."""
+    """AdamW's weight decay."""
     balance: Share = 0.5
-    """Actions count by their frequency to the power of minus this: a jump is rare, and where it
-    begins is what matters. 0: all alike."""
+    """Actions are weighted by their frequency to the power of minus this, because a jump is rare,
+    but its start matters most. 0: equal weights."""
     value_weight: NonNegative = 0.5
-    """Of the value loss (half the squared error to the returns)."""
+    """Weight of the value loss (half the squared error to the returns)."""
     gamma: Share = 0.99
     """Discount of the returns per agent step."""
 
@@ -97,14 +97,14 @@ class CloneConfig:
         check(self)
 
     def agent(self) -> PPO2Config:
-        """The config of the agent that comes of it."""
+        """The config of the agent that is trained."""
         run = RunSettings(levels=self.levels, num_envs=self.num_envs, seed=self.seed)
         return PPO2Config(run=run, env=self.env, net=self.net, gamma=self.gamma)
 
 
 def action_weights(counts: NDArray[np.integer], *, balance: float) -> Tensor:
-    """What a step counts by the action to take there, [A] -> [A]: frequency^-balance, over the mean
-    of the steps counted. An action that was never taken counts as if it had been once."""
+    """Weight of a step by its demonstrated action, [A] -> [A]: frequency^-balance, divided by the
+    mean over the steps counted. An action that was never taken counts as taken once."""
     weights = np.maximum(counts, 1) ** -balance
     mean = (weights * counts).sum() / max(1, counts.sum())
     return torch.from_numpy(weights / (mean or 1.0)).float()
@@ -113,9 +113,9 @@ def action_weights(counts: NDArray[np.integer], *, balance: float) -> Tensor:
 def cloning_losses(
     logits: Tensor, values: Tensor, actions: Tensor, returns: Tensor, *, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Means over the rows where there is something to learn, [B,A], [B], [B], [B] -> [], []: cross
-    entropy with the actions, where they are known, times their weights [A], and half the squared
-    error to the returns, where these are no nan."""
+    """Means over the rows that have a target, [B,A], [B], [B], [B] -> [], []: cross entropy with
+    the actions, where they are known, times their weights [A], and half the squared error to the
+    returns, where these are not nan."""
     entropy = F.cross_entropy(
         logits, actions, weight=weights, ignore_index=UNKNOWN, reduction="sum"
     )
@@ -126,7 +126,7 @@ def cloning_losses(
 
 
 class Student:
-    """A policy that learns from demonstrations, and plays for more beside an expert."""
+    """A policy that learns from demonstrations, and plays beside an expert to get more."""
 
     def __init__(self, config: CloneConfig) -> None:
         seed_everything(config.seed)
@@ -148,7 +148,7 @@ class Student:
         self.returns: deque[float] = deque(maxlen=100)
 
     def update(self, demonstrations: Demonstrations) -> dict[str, float]:
-        """A step of Adam on steps drawn from all -> metrics."""
+        """One step of Adam on steps drawn from all demonstrations -> metrics."""
         config, net, device = self.config, self.agent.net, self.agent.device
         for settings in self.optimiser.param_groups:
             settings["lr"] = config.learning_rate * (1.0 - self.updates / config.updates)
@@ -169,17 +169,17 @@ class Student:
         return {name: float(value.detach()) for name, value in found.items()}
 
     def seen(self) -> dict[str, float]:
-        """What was seen of it lately in lessons -> metrics: how often its most probable action is
-        the expert's where it has not yet learned, and the returns of both at play."""
+        """Metrics of recent lessons: how often the policy's most probable action is the expert's on
+        steps that it has not learned from yet, and the returns of both players."""
         found = {"agreement": [*map(float, self.agreed)], "mean_return": [*self.returns]}
         return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 
 class Lessons:
-    """Play in which an expert says at every step what it would do, and plays some of them itself.
+    """Play in which an expert labels every step with its own action, and plays some of them itself.
 
-    Source: Ross et al., arXiv:1011.0686 (DAgger). Differs: who plays is drawn for a span of steps,
-    not for each, so that the expert gets the policy out of where it would stay.
+    Source: Ross et al., arXiv:1011.0686 (DAgger). Differs: the player is drawn for a span of steps,
+    not for each, so that the expert can free a policy that is stuck.
     """
 
     def __init__(self, config: CloneConfig, envs: VectorEnv, expert: Expert) -> None:
@@ -199,7 +199,7 @@ class Lessons:
         return not self.demonstrations.full and self.demonstrations.size <= part * self.config.steps
 
     def play(self, student: Student) -> None:
-        """A step of every row; the policy draws its actions."""
+        """One step of every row; the policy samples its actions."""
         rng, agent, rows = student.rng, student.agent, self.envs.num_envs
         advice = self.expert.actions(self.envs)
         known = advice != UNKNOWN
@@ -221,14 +221,14 @@ class Lessons:
         student.returns.extend(episode["r"] for episode in ended_episodes(infos))
 
     def share(self) -> float:
-        """Part of the steps that the expert plays now."""
+        """Fraction of the steps that the expert plays now."""
         part = self.demonstrations.size / self.config.steps
         return 1.0 - part * (1.0 - self.config.expert_share)
 
 
 def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
     """Clone a policy from recorded episodes, or in lessons, and write it to config.run_dir. Ctrl-C
-    saves the policy so far, but neither Adam's state nor what was played."""
+    saves the policy so far, but neither Adam's state nor the episodes played."""
     if lessons is not None:
         demonstrations = lessons.demonstrations
     else:
@@ -264,7 +264,7 @@ parse = partial(parse_command, CloneConfig, command="python -m ppo2.clone")
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Clone as the command line says."""
+    """Clone the policy that the command line describes."""
     config = parse(argv)
     if bool(config.demonstrations) == config.expert:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Everything PPO2 can be told, in one place."""
+"""All settings of PPO2, in one place."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -33,11 +33,11 @@ class PPO2Config:
     net: NetSettings = NetSettings()
 
     num_checkpoints: Natural = report(0, "once")
-    """Checkpoints evenly spread over the run, at most one per rollout, which all stay, instead of
-    checkpoint_every, of which the newest two do; 0: none."""
+    """Checkpoints evenly spaced over the run, at most one per rollout, all of which are kept; they
+    replace checkpoint_every, of which the newest two are kept; 0: none."""
     precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets; losses and advantages are fp32 either way. auto: bf16 on a
-    GPU and on an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
+    """Arithmetic of the nets; losses and advantages are always fp32. auto: bf16 on a GPU, and on an
+    x86 CPU where it is faster (AMX, AMD's AVX-512)."""
     compile: bool = machine(False)
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     torch_threads: Threads = machine(0)
@@ -46,27 +46,26 @@ class PPO2Config:
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
     augment: str = learning("", group="What is learned from")
-    """Changes to images that are learned from, not to those acted on, in turn, commas between:
-    flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
+    """Augmentations of the images learned from, not of those acted on, in order, separated by
+    commas: flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
     convolution."""
     augment_share: Share = learning(0.3, only_with="augment")
-    """Of the observations that each change is made to, drawn anew in each epoch."""
+    """Fraction of the observations that each augmentation changes, drawn anew in each epoch."""
     dropout: Momentum = learning(0.0)
-    """Share of the fully connected layer's units that count for nothing while it is learned from,
-    drawn anew in each epoch."""
+    """Dropout: fraction of the fully connected layer's units that are zeroed while learning, drawn
+    anew in each epoch."""
     convolution_l2: NonNegative = learning(0.0)
-    """Weight of the sum of the encoder's squared weights in the loss."""
+    """Weight in the loss of the encoder's summed squared weights."""
 
     initialisation: Initialisation = start("default", group="The net")
-    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
-    and mobilenet's convolutions, which have a way of their own."""
+    """Weights before the outputs (xavier-all: including them); default: orthogonal, except for
+    impala's and mobilenet's convolutions, which have their own."""
     recurrent: Literal["none", "gru", "lstm"] = shape("none")
-    """Memory between the fully connected layer and the outputs."""
+    """Recurrent layer between the fully connected layer and the outputs."""
     recurrent_hidden: Count = shape(256, only_with="recurrent")
-    """Units of that memory."""
+    """Units of the recurrent layer."""
     sequence_steps: Count = memory(1)
-    """Steps on end that a recurrent net learns from, 2 or more, up to a whole rollout; without one:
-    1."""
+    """Consecutive steps that a recurrent net learns from, 2 to a whole rollout; other nets: 1."""
 
     rollout_steps: Count = memory(
         128,
@@ -81,52 +80,52 @@ class PPO2Config:
     )
     """Parts of a rollout, each a step of Adam."""
     epochs: Count = learning(4, other_names=("update_epochs",))
-    """Times that a rollout is learned from, shuffled anew each time."""
+    """Passes over a rollout, shuffled anew each time."""
     microbatches: Natural = machine(1)
-    """Microbatches that each thread splits its part of a minibatch into, to save memory or to keep
-    to the cache; their gradients are added up. 0: on a CPU of about 128 rows, on a GPU one."""
+    """Microbatches into which each thread splits its part of a minibatch, to save memory or to fit
+    the cache; their gradients are summed. 0: on a CPU about 128 rows each, on a GPU one."""
 
     gamma: Share = learning(0.99, group="Learning")
     """Discount per agent step."""
     lam: Share = learning(0.95, other_names=("gae_lambda", "lmbda"))
     """Lambda of generalised advantage estimation."""
     learning_rate: Positive = learning(2.5e-4, common=True, other_names=("lr",))
-    """Of Adam."""
+    """Adam's learning rate."""
     learning_rate_schedule: str = learning("constant", other_names=("anneal_lr",))
     """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
     adam_epsilon: NonNegative = learning(1e-5)
-    """Of Adam."""
+    """Adam's epsilon."""
     clip: Positive = learning(0.1, other_names=("clip_param", "eps"))
-    """How far the ratio of probabilities may profitably go from 1."""
+    """Distance of the ratio of probabilities from 1 beyond which it is clipped."""
     value_clip: bool = learning(True)
-    """Clip the move of a value as well."""
+    """Also clip the change of a value."""
     value_clip_range: Positive | None = learning(None, only_with="value_clip")
-    """How far a value may profitably move, in units of returns; none given: as far as clip."""
+    """Largest change of a value before it is clipped, in units of returns; default: clip."""
     value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
-    """Of the value loss (half the squared error)."""
+    """Weight of the value loss (half the squared error)."""
     entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef",))
-    """Of the entropy bonus."""
+    """Weight of the entropy bonus."""
     gradient_norm: NonNegative = learning(0.5, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
     kl_penalty: NonNegative = learning(0.0)
-    """Initial weight of the KL divergence in the loss; 0: none. After each rollout it is made half
-    as large again, or half as large, where the divergence is above 2 or below 1/2 kl_aim."""
+    """Initial weight of the KL divergence in the loss; 0: none. After each rollout it grows by
+    half if the divergence is above 2 kl_aim, and is halved if it is below 1/2 kl_aim."""
     kl_aim: Positive = learning(0.01, only_with="kl_penalty")
-    """The divergence that this leads to, in nats."""
+    """Target of that divergence, in nats."""
     normalise: Literal["minibatch", "rollout", "never"] = learning(
         "minibatch", other_names=("norm_adv",)
     )
-    """Over what advantages get mean 0 and standard deviation 1."""
+    """Set of steps over which advantages are normalised to mean 0 and standard deviation 1."""
     normalise_returns: bool = learning(True, other_names=("normalize_rew",))
     """Divide rewards by the running standard deviation of their discounted sum."""
     return_gamma: Share | None = learning(None, only_with="normalise_returns")
-    """Discount of that sum; none given: gamma."""
+    """Discount of that sum; default: gamma."""
 
     rnd: NonNegative = learning(0.0, group="Exploration")
     """Weight of the bonus of random network distillation (RND); 0: none."""
     rnd_kind: Literal["burda", "impala"] = fixed("burda", only_with="rnd")
-    """burda: two convolutions, bonus scaled by its running deviation; impala: pooled IMPALA nets on
-    the whole stack, bonus as it is, at most 2."""
+    """burda: two convolutions, bonus divided by its running deviation; impala: pooled IMPALA nets
+    on the whole stack, unscaled bonus, at most 2."""
     novelty: NonNegative = learning(0.0)
     """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
 

@@ -1,4 +1,4 @@
-"""Everything Rainbow can be told, in one place."""
+"""All settings of Rainbow, in one place."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -34,17 +34,17 @@ class RainbowConfig:
     acting: ActorSettings = ActorSettings()
 
     init_replay: Natural = start(100_000, only_with="init")
-    """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
-    only."""
+    """Transitions copied from the checkpoint given by init, which seed the replay; 0: only the
+    weights are copied."""
     init_shrink: Share = start(1.0, only_with="init")
-    """Share of each weight given by init, the rest being a fresh net's; 1: taken as it is."""
+    """Fraction of each weight given by init, mixed with a fresh net's; 1: unchanged."""
     init_encoder: str = start("", "checkpoint", "once")
-    """A checkpoint of any agent (or a .joblib of baselines' PPO2) that gives the convolutions."""
+    """A checkpoint of any agent (or a .joblib of baselines' PPO2) whose convolutions are used."""
     log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
     precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
     """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
-    fp32 either way. auto: bf16 on a GPU and on an x86 CPU where it is the faster (AMX, AMD's
+    always fp32. auto: bf16 on a GPU, and on an x86 CPU where it is faster (AMX, AMD's
     AVX-512)."""
     compile: bool = machine(False)
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
@@ -52,38 +52,38 @@ class RainbowConfig:
     """CPU threads of the learner; 0: PyTorch decides."""
 
     block_steps: Count = learning(16, group="Actors", only_with="actors")
-    """Agent steps of each environment that an actor sends together. It plays the next ones, with
+    """Agent steps of each environment that an actor sends at a time. It plays the next ones, with
     newer weights, while the learner learns from these."""
 
     streams: Literal["shared", "separate"] = shape("shared", group="The net", only_with="dueling")
-    """Dueling streams on one hidden layer, or on one each."""
+    """Whether the dueling streams share a hidden layer or have one each."""
 
     double: bool = learning(True, group="The six improvements", only_with="munchausen=0")
     """Choose the next action with the online net, value it with the target net."""
     dueling: bool = shape(True)
     """Value and advantage streams."""
     noisy: bool = shape(True)
-    """Explore by noise on the weights; without it by epsilon-greedy."""
+    """Explore by noise on the weights; if off, by epsilon-greedy."""
     prioritised: bool = memory(True)
     """Draw transitions by their last loss instead of uniformly."""
     distributional: bool = shape(True)
     """Learn the distribution of the return instead of its mean."""
     quantiles: Natural = shape(0)
-    """Learn it as so many quantiles, at fractions drawn anew each time (IQN; Dabney et al.,
-    arXiv:1806.06923); 0: as probabilities of fixed atoms (C51)."""
+    """Learn so many quantiles, at fractions drawn anew each time (IQN; Dabney et al.,
+    arXiv:1806.06923); 0: probabilities of fixed atoms (C51)."""
     n_step: Count = fixed(3)
-    """Rewards summed before bootstrapping; 1: plain Q-learning."""
+    """Number of rewards summed before bootstrapping; 1: plain Q-learning."""
 
     gamma: Share = learning(0.99, group="Their numbers")
     """Discount per agent step."""
     munchausen: Share = learning(0.0)
-    """Share of the log-probability of the taken action that is added to its reward, the policy
-    being a softmax of the target net's values (Vieillard et al., arXiv:2007.14430: 0.9); 0: none,
-    and the next action is the best one. For quantiles, or values."""
+    """Fraction of the taken action's log-probability that is added to its reward, where the policy
+    is a softmax of the target net's values (Vieillard et al., arXiv:2007.14430: 0.9); 0: none, and
+    the next action is greedy. For quantiles, or values."""
     munchausen_temperature: Positive = learning(0.03, only_with="munchausen")
-    """Of that softmax, in scaled reward."""
+    """Temperature of that softmax, in scaled reward."""
     atoms: Count = shape(51, only_with="distributional", without="quantiles")
-    """Atoms of the return distribution."""
+    """Number of atoms of the return distribution."""
     v_min: Finite = shape(-200.0, only_with="distributional", without="quantiles")
     """Return of the lowest atom, in scaled reward."""
     v_max: Finite = shape(200.0, only_with="distributional", without="quantiles")
@@ -91,40 +91,40 @@ class RainbowConfig:
     sigma0: NonNegative = learning(0.5, only_with="noisy")
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     epsilon_start: Share = learning(1.0, only_with="noisy=False")
-    """Chance of a random action at the start (without noisy)."""
+    """Probability of a random action at the start (without noisy)."""
     epsilon_final: Share = learning(0.05, only_with="noisy=False")
-    """Chance of a random action in the end (without noisy)."""
+    """Probability of a random action at the end (without noisy)."""
     epsilon_steps: Natural = learning(250_000, only_with="noisy=False")
-    """Agent steps over which epsilon falls, in a straight line."""
+    """Agent steps over which epsilon falls linearly."""
     epsilon_ladder: NonNegative = learning(0.0, only_with="noisy=False")
-    """Environment i of N has a random action at the chance epsilon^(1 + i / (N - 1) times this), a
-    single one at the mean of these; 0: all alike."""
+    """Environment i of N acts randomly with probability epsilon^(1 + i / (N - 1) times this), a
+    single one with the mean of these; 0: all with epsilon."""
     replay_size: Count = memory(500_000, other_names=("buffer_size",))
-    """Transitions remembered; 7.2 kB each at 84x84 grey."""
+    """Capacity of the replay in transitions, 7.2 kB each at 84x84 grey."""
     priority_alpha: NonNegative = learning(0.5, only_with="prioritised")
     """Exponent of the priorities."""
     priority_beta: NonNegative = learning(0.4, only_with="prioritised")
     """Exponent of the importance weights at the start."""
     priority_beta_final: NonNegative = learning(0.4, only_with="prioritised")
-    """The same in the end, reached in a straight line."""
+    """Exponent of the importance weights at the end; it changes linearly."""
     priority_beta_steps: Natural = learning(0, only_with="prioritised")
     """Agent steps until then; 0: all timesteps of the run."""
     priority_epsilon: NonNegative = learning(0.1, only_with="prioritised")
     """Added to every loss before it becomes a priority."""
     initial_priorities: bool = learning(False)
-    """Give new transitions their own loss as priority, as Ape-X's actors do; else the largest
-    seen."""
+    """Give new transitions their own loss as priority, as Ape-X's actors do; otherwise the largest
+    one so far."""
 
     learning_starts: Natural = fixed(20_000, group="Learning")
-    """Agent steps (with a seeded replay: transitions in it count) before the first update."""
+    """Agent steps before the first update; transitions of a seeded replay count."""
     update_every: Count = fixed(4)
     """Agent steps per update."""
     batch_size: Count = learning(32)
-    """Transitions per update."""
+    """Transitions in an update's batch."""
     learning_rate: Positive = learning(1e-4, common=True, other_names=("lr",))
-    """Of Adam."""
+    """Adam's learning rate."""
     adam_epsilon: NonNegative = learning(1e-8)
-    """Of Adam."""
+    """Adam's epsilon."""
     gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
     target_every: Count = learning(8_192)

@@ -1,4 +1,4 @@
-"""Everything SAC can be told, in one place."""
+"""All settings of SAC, in one place."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,29 +22,29 @@ class SACConfig:
     net: NetSettings = NetSettings()
 
     init_replay: Natural = start(100_000, only_with="init")
-    """Transitions taken over as a seed of the replay from the checkpoint given by init; 0: weights
-    only."""
+    """Transitions copied from the checkpoint given by init, which seed the replay; 0: only the
+    weights are copied."""
     log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
     precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets; losses and targets are fp32 either way. auto: bf16 on a GPU and on
-    an x86 CPU where it is the faster (AMX, AMD's AVX-512)."""
+    """Arithmetic of the nets; losses and targets are always fp32. auto: bf16 on a GPU, and on an
+    x86 CPU where it is faster (AMX, AMD's AVX-512)."""
     torch_threads: Threads = machine(0)
     """CPU threads of the learner; 0: PyTorch decides."""
 
     gamma: Share = learning(0.99, group="What is aimed at")
     """Discount per agent step."""
     entropy_target: Share = learning(0.98)
-    """Entropy that the temperature holds the policy at, as a share of that of uniform actions."""
+    """Target entropy of the policy, as a fraction of the entropy of uniform actions."""
     temperature: Positive = fixed(1.0)
-    """Reward that a nat of entropy is worth, at the start; with init as it was there."""
+    """Initial temperature: the reward that a nat of entropy is worth; with init, the saved one."""
     n_step: Count = fixed(1)
-    """Rewards summed before bootstrapping."""
+    """Number of rewards summed before bootstrapping."""
     target_rate: Share = learning(0.005)
-    """Share of the net that goes into its moving average, the target, at each update."""
+    """Fraction of the net that is mixed into its moving average, the target, at each update."""
 
     replay_size: Count = memory(200_000, group="What is remembered", other_names=("buffer_size",))
-    """Transitions remembered; 7.2 kB each at 84x84 grey."""
+    """Capacity of the replay in transitions, 7.2 kB each at 84x84 grey."""
     prioritised: bool = memory(False)
     """Draw transitions by their last error instead of uniformly."""
     priority_alpha: NonNegative = learning(0.6, only_with="prioritised")
@@ -55,17 +55,17 @@ class SACConfig:
     """Added to every error before it becomes a priority (with prioritised)."""
 
     learning_starts: Natural = fixed(20_000, group="Learning")
-    """Agent steps (with a seeded replay: transitions in it count) before the first update."""
+    """Agent steps before the first update; transitions of a seeded replay count."""
     update_every: Count = fixed(4)
     """Agent steps per update."""
     batch_size: Count = learning(64)
-    """Transitions per update."""
+    """Transitions in an update's batch."""
     learning_rate: Positive = learning(3e-4, common=True, other_names=("lr",))
-    """Of Adam: of policy and critics."""
+    """Adam's learning rate for policy and critics."""
     temperature_rate: Positive = learning(3e-4)
-    """Of Adam: of the logarithm of the temperature."""
+    """Adam's learning rate for the logarithm of the temperature."""
     adam_epsilon: NonNegative = learning(1e-8)
-    """Of Adam."""
+    """Adam's epsilon."""
     gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
 

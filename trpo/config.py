@@ -1,4 +1,4 @@
-"""Everything TRPO can be told, in one place."""
+"""All settings of TRPO, in one place."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ from retro_agents.run.settings import RunSettings
 
 @dataclass(frozen=True)
 class TRPOConfig:
-    """Train TRPO: a policy that moves within a trust region, and a value net beside it."""
+    """Train TRPO: a policy that moves within a trust region, and a separate value net."""
 
     run: RunSettings = RunSettings(levels=TRAINING, run_dir="runs/trpo")
     env: EnvSettings = env_settings()
@@ -28,11 +28,11 @@ class TRPOConfig:
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 
     initialisation: Initialisation = start("default", group="The nets")
-    """Weights before the outputs (xavier-all: of these too); default: orthogonal but for impala's
-    and mobilenet's convolutions, which have a way of their own."""
+    """Weights before the outputs (xavier-all: including them); default: orthogonal, except for
+    impala's and mobilenet's convolutions, which have their own."""
     critic: Literal["apart", "untrained"] = shape("apart")
     """Values from a net like the policy's, fitted to the returns; untrained: from a second output
-    of the policy's own net that nothing ever trains (the course's)."""
+    of the policy's own net that is never trained (the course's)."""
 
     rollout_steps: Count = memory(
         128,
@@ -49,23 +49,23 @@ class TRPOConfig:
 
     update: Literal["natural", "penalty"] = fixed("natural", group="The policy's update")
     """natural: one step along the natural gradient, as far as max_kl and a line search allow.
-    penalty: Adam on the surrogate less penalty times the KL divergence."""
+    penalty: Adam on the surrogate minus penalty times the KL divergence."""
     max_kl: Positive = learning(0.01, only_with="update=natural")
-    """natural: mean KL divergence, in nats, that no update exceeds."""
+    """natural: maximum mean KL divergence of an update, in nats."""
     cg_steps: Count = learning(10, only_with="update=natural")
-    """natural: steps of conjugate gradients."""
+    """natural: number of conjugate gradient steps."""
     damping: NonNegative = learning(0.1, only_with="update=natural")
     """natural: added to the Fisher matrix's diagonal."""
     fisher_every: Count = learning(1, only_with="update=natural")
-    """natural: the Fisher matrix is estimated from every so many-eth step of the rollout."""
+    """natural: interval of the rollout's steps from which the Fisher matrix is estimated."""
     penalty: NonNegative = learning(0.5, only_with="update=penalty", other_names=("beta",))
     """penalty: weight of the KL divergence (the course's beta)."""
     learning_rate: Positive = learning(1e-3, common=True, other_names=("lr",))
-    """Of Adam."""
+    """Adam's learning rate."""
     adam_epsilon: NonNegative = learning(1e-8)
-    """Of Adam."""
+    """Adam's epsilon."""
     epochs: Count = learning(5, other_names=("update_epochs",))
-    """Times that a rollout is learned from, shuffled anew each time."""
+    """Passes over a rollout, shuffled anew each time."""
     minibatches: Count = learning(
         4,
         other_names=("mini_batch_per_epoch",),

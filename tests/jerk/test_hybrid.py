@@ -264,8 +264,8 @@ def test_a_start_that_does_not_fit_is_refused_in_one_line(course, tmp_path, name
         (tmp_path / "ten", "baseline", {}, "--actions 10"),
         (None, "parts", {"policy_replays": 0.5}, "--policy CHECKPOINT"),
         (None, "parts", {"policy": named, "actions": 10}, "--no-write-replay"),
-        (None, "mutating", {"policy": named}, "nothing would ask"),
-        (named, "mutating", {}, "nothing would ask"),
+        (None, "mutating", {"policy": named}, "nothing would use"),
+        (named, "mutating", {}, "nothing would use"),
     ):
         with pytest.raises(UserError, match=says) as error:
             Training(preset(name, **flags), 2).agent.start_from(init)
