@@ -14,12 +14,11 @@ from retro_agents.ground.ranges import (
     NonNegative,
     Positive,
     Share,
-    Threads,
     check,
 )
 from retro_agents.ground.schedules import parse_schedule
 from retro_agents.judging.settings import EvaluationSettings
-from retro_agents.nets.settings import Initialisation, NetSettings
+from retro_agents.nets.settings import ComputeSettings, Initialisation, NetSettings
 from retro_agents.run.fields import fixed, learning, machine, memory, shape, start
 from retro_agents.run.settings import RunSettings
 
@@ -32,13 +31,9 @@ class ImpalaConfig:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
+    computing: ComputeSettings = ComputeSettings()
     acting: ActorSettings = ActorSettings()
 
-    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets; losses and V-trace are always fp32. auto: bf16 on a GPU, and on an
-    x86 CPU where it is faster (AMX, AMD's AVX-512)."""
-    torch_threads: Threads = machine(0)
-    """CPU threads of the learner, each with a part of a batch; 0: PyTorch decides."""
     microbatches: Count = machine(1)
     """Microbatches of whole sequences into which each thread splits its part of a batch, to save
     memory or to fit the cache; their gradients are summed."""

@@ -47,7 +47,7 @@ class Learner:
         self.net, self.config, self.device = net, config, device
         self.parameters = list(net.parameters())
         self.optimiser = make_optimiser(config, self.parameters)
-        self.half = computes_in_bf16(config.precision, device)
+        self.half = computes_in_bf16(config.computing.precision, device)
         self.threads = GradientThreads(threads if device.type == "cpu" else 1)
 
     def update(self, batch: Sequences, *, part: float) -> dict[str, float]:

@@ -51,7 +51,7 @@ class Training(RunState):
         torch.set_num_threads(1)  # while acting; the learner has threads of its own
         net = make_actor_critic(config).to(device)
         self.agent = ImpalaAgent(net, config, device=str(device))
-        threads = config.torch_threads or THREADS
+        threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, threads=threads)
         self.memory = Memory(
             sequences=config.batch_size // config.rollout_steps,

@@ -13,12 +13,11 @@ from retro_agents.ground.ranges import (
     NonNegative,
     Positive,
     Share,
-    Threads,
     check,
 )
 from retro_agents.ground.schedules import parse_schedule
 from retro_agents.judging.settings import EvaluationSettings
-from retro_agents.nets.settings import Initialisation, NetSettings
+from retro_agents.nets.settings import ComputeSettings, Initialisation, NetSettings
 from retro_agents.run.fields import fixed, learning, machine, memory, report, shape, start
 from retro_agents.run.settings import RunSettings
 
@@ -31,17 +30,13 @@ class PPO2Config:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
+    computing: ComputeSettings = ComputeSettings()
 
     num_checkpoints: Natural = report(0, "once")
     """Checkpoints evenly spaced over the run, at most one per rollout, all of which are kept; they
     replace checkpoint_every, of which the newest two are kept; 0: none."""
-    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets; losses and advantages are always fp32. auto: bf16 on a GPU, and on an
-    x86 CPU where it is faster (AMX, AMD's AVX-512)."""
     compile: bool = machine(False)
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
-    torch_threads: Threads = machine(0)
-    """CPU threads of the learner, each with a part of a minibatch; 0: PyTorch decides."""
     act_parts: Count = machine(2)
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 

@@ -100,7 +100,7 @@ class Learner:
             reach = config.clip if config.value_clip_range is None else config.value_clip_range
             self.value_clip = torch.tensor(float(reach), device=device)
         self.kl_weight = torch.tensor(config.kl_penalty, device=device)
-        self.half = computes_in_bf16(config.precision, device)
+        self.half = computes_in_bf16(config.computing.precision, device)
         self._losses = self.losses
         if config.compile:
             mode = "reduce-overhead" if device.type == "cuda" else "default"

@@ -37,7 +37,7 @@ class Training(OnPolicy):
         gamma = config.gamma if config.return_gamma is None else config.return_gamma
         agent = PPO2Agent(net, config, device=str(device))
         super().__init__(agent, num_envs, return_gamma=gamma)
-        threads = config.torch_threads or THREADS
+        threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
         self.novelty = Novelty() if config.novelty > 0.0 else None
         self.rnd = None

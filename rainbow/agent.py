@@ -49,7 +49,7 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
         self.z = support(config, self.device)
-        self.half = acts_in_bf16(config.precision, self.device)
+        self.half = acts_in_bf16(config.computing.precision, self.device)
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's net. UserError where it is another agent's, of another shape, or its

@@ -14,11 +14,10 @@ from retro_agents.ground.ranges import (
     NonNegative,
     Positive,
     Share,
-    Threads,
     check,
 )
 from retro_agents.judging.settings import EvaluationSettings
-from retro_agents.nets.settings import NetSettings
+from retro_agents.nets.settings import ComputeSettings, NetSettings
 from retro_agents.run.fields import fixed, learning, machine, memory, report, shape, start
 from retro_agents.run.settings import RunSettings
 
@@ -31,6 +30,7 @@ class RainbowConfig:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
+    computing: ComputeSettings = ComputeSettings()
     acting: ActorSettings = ActorSettings()
 
     init_replay: Natural = start(100_000, only_with="init")
@@ -42,14 +42,8 @@ class RainbowConfig:
     """A checkpoint of any agent (or a .joblib of baselines' PPO2) whose convolutions are used."""
     log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
-    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
-    always fp32. auto: bf16 on a GPU, and on an x86 CPU where it is faster (AMX, AMD's
-    AVX-512)."""
     compile: bool = machine(False)
     """Compile the update with torch.compile (CUDA graphs on a GPU)."""
-    torch_threads: Threads = machine(0)
-    """CPU threads of the learner; 0: PyTorch decides."""
 
     block_steps: Count = learning(16, group="Actors", only_with="actors")
     """Agent steps of each environment that an actor sends at a time. It plays the next ones, with

@@ -156,7 +156,7 @@ class Learner:
     def __init__(self, net: RainbowNet, config: RainbowConfig, *, device: torch.device) -> None:
         self.net, self.config, self.device = net, config, device
         self.target = copy.deepcopy(net).requires_grad_(False)
-        self.half = computes_in_bf16(config.precision, device)
+        self.half = computes_in_bf16(config.computing.precision, device)
         if self.half:  # cast once per copy instead of once per update
             for part in (self.target.encoder, *self.target.head.inner_layers()):
                 part.to(torch.bfloat16)

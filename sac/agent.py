@@ -25,7 +25,7 @@ class SACAgent(PolicyAgent[SACNet, SACConfig]):
 
     def __init__(self, net: SACNet, config: SACConfig, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
-        self.half = acts_in_bf16(config.precision, self.device)
+        self.half = acts_in_bf16(config.computing.precision, self.device)
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""

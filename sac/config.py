@@ -1,14 +1,13 @@
 """All settings of SAC, in one place."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import TRAINING, env_settings
-from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
+from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, check
 from retro_agents.judging.settings import EvaluationSettings
-from retro_agents.nets.settings import NetSettings
-from retro_agents.run.fields import fixed, learning, machine, memory, report, start
+from retro_agents.nets.settings import ComputeSettings, NetSettings
+from retro_agents.run.fields import fixed, learning, memory, report, start
 from retro_agents.run.settings import RunSettings
 
 
@@ -20,17 +19,13 @@ class SACConfig:
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
+    computing: ComputeSettings = ComputeSettings()
 
     init_replay: Natural = start(100_000, only_with="init")
     """Transitions copied from the checkpoint given by init, which seed the replay; 0: only the
     weights are copied."""
     log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
-    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
-    """Arithmetic of the nets; losses and targets are always fp32. auto: bf16 on a GPU, and on an
-    x86 CPU where it is faster (AMX, AMD's AVX-512)."""
-    torch_threads: Threads = machine(0)
-    """CPU threads of the learner; 0: PyTorch decides."""
 
     gamma: Share = learning(0.99, group="What is aimed at")
     """Discount per agent step."""

@@ -82,7 +82,7 @@ class Learner:
     def __init__(self, net: SACNet, config: SACConfig, *, device: torch.device) -> None:
         self.net, self.config, self.device = net, config, device
         self.target = copy.deepcopy(net).requires_grad_(False)  # its policy is never used
-        self.half = computes_in_bf16(config.precision, device)
+        self.half = computes_in_bf16(config.computing.precision, device)
         self.entropy_target = config.entropy_target * math.log(config.env.spec().actions)
         nets = [*net.encoder.parameters(), *net.critics.parameters(), *net.policy.parameters()]
         groups: list[dict[str, Any]] = [

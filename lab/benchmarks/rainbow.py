@@ -137,7 +137,7 @@ def replay_whole(seconds: float) -> Row:
 def learner(seconds: float, **setting: Any) -> Row:
     """Updates alone, on one batch, and acting for eight observations."""
     config = shared_config("contest", **setting)
-    device = prepare_device("cpu", threads=config.torch_threads)
+    device = prepare_device("cpu", threads=config.computing.torch_threads)
     seed_everything(0)
     replay = make_replay(config, WORKERS, capacity=4_000)
     fill(replay, 3_200)

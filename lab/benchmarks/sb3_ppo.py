@@ -208,7 +208,7 @@ def run(
     """Train on `envs` for `timesteps` agent steps, as `ppo2.train.run` does."""
     config = replaced(config, precision="fp32")
     given = settings(config)
-    device = prepare_device(config.run.device, threads=config.torch_threads)
+    device = prepare_device(config.run.device, threads=config.computing.torch_threads)
     seed_everything(config.run.seed)
     agent = PPO2Agent(make_actor_critic(config), config)
     model = PPO("CnnPolicy", wrapped(envs, config), device=device, **given)

@@ -58,7 +58,7 @@ class OffPolicy(RunState):
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.latest: Mapping[str, float | torch.Tensor] = {}
         self.rng = np.random.default_rng(settings.seed)
-        self.device = prepare_device(settings.device, threads=config.torch_threads)
+        self.device = prepare_device(settings.device, threads=config.computing.torch_threads)
         self.replay = make_replay(config, num_envs)
 
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> NDArray[np.uint8] | None:

@@ -134,7 +134,7 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
 
     def __init__(self, net: ActorCritic, config: Config, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
-        precision: str = config.precision  # type: ignore[attr-defined]
+        precision: str = config.computing.precision  # type: ignore[attr-defined]
         self.half = computes_in_bf16(precision, self.device)
         self.state, self.recurrent = self.no_state(0), net.core is not None
 

@@ -1,10 +1,10 @@
-"""The settings of an agent's net: a section of its config."""
+"""The settings of an agent's net, and of how it is computed: sections of its config."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from retro_agents.ground.ranges import Count, check
-from retro_agents.run.fields import shape
+from retro_agents.ground.ranges import Count, Threads, check
+from retro_agents.run.fields import machine, shape
 
 EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
 Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"]
@@ -26,6 +26,20 @@ class NetSettings:
     separable, group-norm, spectral-norm, squeeze-excite."""
     hidden: Count = shape(512, other_names=("feature_dim",))
     """Units of each fully connected layer before the outputs."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class ComputeSettings:
+    """How an agent computes its nets."""
+
+    precision: Literal["auto", "fp32", "bf16"] = machine("fp32", "learning")
+    """Arithmetic of the nets (fp32 on a GPU multiplies matrices in TF32); losses and targets are
+    always fp32. auto: bf16 on a GPU, and on an x86 CPU where it is faster (AMX, AMD's AVX-512)."""
+    torch_threads: Threads = machine(0)
+    """CPU threads of the learner; 0: PyTorch decides."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -76,11 +76,11 @@ def test_what_looks_alike_is_embedded_nearby():
 def test_a_policy_comes_back_as_it_was_and_computes_in_fp32(tmp_path):
     for agent in agents():
         again = rebuilt(agent)
-        assert type(again) is type(agent) and again.config.precision == "fp32"
+        assert type(again) is type(agent) and again.config.computing.precision == "fp32"
         agent.save(tmp_path / package_of(agent))
         taken = take(tmp_path / package_of(agent), CONFIG)
         np.testing.assert_array_equal(taken.actor.act(images(8)), again.act(images(8)))
-        assert taken.config["precision"] == "bf16"
+        assert taken.config["computing"]["precision"] == "bf16"
         came, again = agent.net.state_dict(), taken.actor.net.state_dict()
         assert all(torch.equal(again[name], weights) for name, weights in came.items())
     es = ESAgent.start(replaced(ESConfig(), **SMALL))

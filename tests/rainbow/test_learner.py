@@ -1,5 +1,4 @@
 import copy
-import dataclasses
 from functools import partial
 
 import numpy as np
@@ -65,7 +64,7 @@ def test_values_are_expectations_and_only_probabilities_have_atoms():
     quantiles = torch.tensor([[[1.0, 3.0], [2.0, 2.5]]])
     assert q_values(quantiles, None).tolist() == [[2.0, 2.25]]
     for settings in ({"distributional": False}, {"quantiles": 8}):
-        assert support(dataclasses.replace(SMALL, **settings), CPU) is None
+        assert support(replaced(SMALL, **settings), CPU) is None
     assert support(SMALL, CPU).shape == (11,)
 
 
@@ -147,7 +146,7 @@ def slow_losses(learner, batch, chance):
 )
 def test_losses_match_the_slow_oracle(settings, monkeypatch):
     torch.manual_seed(1)
-    config = dataclasses.replace(SMALL, **settings)
+    config = replaced(SMALL, **settings)
     learner = Learner(make_net(config), config, device=CPU)
     for parameter in learner.target.parameters():  # a target that differs from the online net
         parameter.add_(0.05 * torch.randn_like(parameter))
@@ -178,7 +177,7 @@ def test_losses_match_the_slow_oracle(settings, monkeypatch):
 
 @pytest.mark.parametrize("distributional", [True, False])
 def test_priorities_before_an_update_are_the_losses_of_that_update(distributional):
-    config = dataclasses.replace(SMALL, noisy=False, distributional=distributional)
+    config = replaced(SMALL, noisy=False, distributional=distributional)
     torch.manual_seed(0)
     learner = Learner(make_net(config), config, device=CPU)
     for parameter in learner.target.parameters():
@@ -192,7 +191,7 @@ def test_priorities_before_an_update_are_the_losses_of_that_update(distributiona
 
 def test_priorities_are_the_unweighted_losses():
     torch.manual_seed(0)
-    config = dataclasses.replace(SMALL, noisy=False)
+    config = replaced(SMALL, noisy=False)
     results = []
     for weights in (np.ones(6, np.float32), np.full(6, 0.1, np.float32)):
         torch.manual_seed(0)
@@ -216,7 +215,7 @@ def test_bf16_stays_close_to_fp32():
     losses = []
     for precision in ("fp32", "bf16"):
         torch.manual_seed(0)
-        config = dataclasses.replace(SMALL, noisy=False, precision=precision)
+        config = replaced(SMALL, noisy=False, precision=precision)
         learner = Learner(make_net(config), config, device=CPU)
         losses.append(learner.update(random_batch())[0])
     torch.testing.assert_close(losses[0], losses[1], rtol=0.03, atol=0.03)
@@ -225,7 +224,7 @@ def test_bf16_stays_close_to_fp32():
 @pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
 def test_auto_is_what_the_net_learns_in(monkeypatch, has):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has})
-    config = dataclasses.replace(SMALL, precision="auto")
+    config = replaced(SMALL, precision="auto")
     learner = Learner(make_net(config), config, device=CPU)
     assert learner.half == has
     dtype = torch.bfloat16 if has else torch.float32
@@ -236,7 +235,7 @@ def test_auto_is_what_the_net_learns_in(monkeypatch, has):
 def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see(settings):
     """As numbers of bf16 they would be a multiple of 0.25 at 40."""
     torch.manual_seed(0)
-    config = dataclasses.replace(SMALL, precision="bf16", **settings)
+    config = replaced(SMALL, precision="bf16", **settings)
     net = make_net(config)
     torch.nn.init.constant_(net.head.value.bias, 40.0)
     learner = Learner(net, config, device=CPU)
@@ -250,7 +249,7 @@ def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see(settings):
 @pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)
 def test_bf16_gradients_reach_every_parameter(settings):
     torch.manual_seed(0)
-    config = dataclasses.replace(SMALL, precision="bf16", **settings)
+    config = replaced(SMALL, precision="bf16", **settings)
     learner = Learner(make_net(config), config, device=CPU)
     learner.update(random_batch())
     for name, parameter in learner.net.named_parameters():
@@ -279,7 +278,7 @@ def test_compiled_update_equals_the_eager_one(monkeypatch):
     losses = []
     for compiled in (False, True):
         torch.manual_seed(0)
-        config = dataclasses.replace(SMALL, noisy=False, compile=compiled)
+        config = replaced(SMALL, noisy=False, compile=compiled)
         learner = Learner(make_net(config), config, device=CPU)
         learner.update(random_batch())
         losses.append(learner.update(random_batch(seed=1))[0])
@@ -294,7 +293,7 @@ def test_update_on_a_gpu_equals_the_one_on_the_cpu(compiled):
     losses = []
     for device, compile_ in ((CPU, False), (torch.device("cuda"), compiled)):
         torch.manual_seed(0)
-        config = dataclasses.replace(SMALL, noisy=False, compile=compile_)
+        config = replaced(SMALL, noisy=False, compile=compile_)
         learner = Learner(make_net(config).to(device), config, device=device)
         for seed in range(4):
             result, metrics = learner.update(random_batch(seed=seed))
