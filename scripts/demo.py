@@ -53,25 +53,25 @@ class DemoConfig:
     """Play an unseen act without learning, then let JERK learn it: scores, a curve, films."""
 
     quick: bool = False
-    """Less of everything where nothing is given."""
+    """Use smaller values for all settings that are not given."""
     runs: Path = Path("runs")
     """Folder in which a new folder demo-001, demo-002, … is made."""
     level: str = "RustCavern.Act2"
     """Held-out level to play, GAME:STATE or the STATE of a split's level."""
     agent: str = "ppo2"
-    """What plays as it is, as while it learns: a checkpoint, or the name of a shipped agent."""
+    """Agent that plays stochastically, without learning: checkpoint or shipped agent's name."""
     search_steps: Count = 200_000
     """Agent steps of JERK's search."""
     episodes: Count = 20
-    """Episodes of each that does not learn."""
+    """Episodes of each player that does not learn."""
     film: bool = True
-    """Make films: before anything learns, and in the end."""
+    """Make films: before anything learns, and at the end."""
     seed: Seed = 0
-    """Seeds everything."""
+    """Seed of all random numbers."""
 
 
 class Noted:
-    """A policy, and the actions of each of its episodes. The game's chance has a seed: the same
+    """A policy that records the actions of each of its episodes. The game is seeded, so the same
     actions play the same episode again."""
 
     config = None
@@ -81,7 +81,7 @@ class Noted:
         self.episodes: list[list[int]] = []
 
     def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """As the policy does. One row; starts: needed."""
+        """Act like the policy, for a single row; starts: required."""
         assert starts is not None
         if starts[0]:
             self.episodes.append([])
@@ -91,7 +91,7 @@ class Noted:
 
 
 class Again:
-    """Given actions, and what a policy expects of each."""
+    """Replays given actions, and returns a policy's values for them."""
 
     config = None
 
@@ -101,7 +101,7 @@ class Again:
             self.scores, self.device, self.config = policy.scores, policy.device, policy.config
 
     def act(self, obs: Images, **_: Any) -> Actions:
-        """The next one. One row."""
+        """The next action, for a single row."""
         return np.array([next(self.left)])
 
 
@@ -110,7 +110,7 @@ QUICK: dict[str, Any] = {"search_steps": 50_000, "episodes": 10}
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """One demo under way: what each player played, and what its best episode looked like."""
+    """A running demo: what each player has played, and the moments of its best episode."""
 
     config: DemoConfig
     level: Level
@@ -121,7 +121,7 @@ class Demo:
     def play(
         self, label: str, policy: Policy, settings: EnvConfig, *, explore: bool = False
     ) -> None:
-        """Score a player that does not learn, and keep what its best episode looks like."""
+        """Score a player that does not learn, and keep the moments of its best episode."""
         seed, patience, noted = self.config.seed, PATIENCE * SECOND, Noted(policy)
         self.played[label], _ = play_level(
             noted,
@@ -158,8 +158,8 @@ class Demo:
 
 
 def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
-    """Everything that can go wrong by the user's hand, before anything long begins -> the demo, and
-    what is shipped, with its settings."""
+    """Check everything that the user may have got wrong, before anything long begins -> the demo,
+    and the shipped agent with its settings."""
     read = functools.partial(load_config, DemoConfig, argv, presets=None, command="scripts/demo")
     config = read()
     if config.quick:
@@ -173,29 +173,29 @@ def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
 
 
 def verdict(demo: Demo) -> str:
-    """What the search is worth, learning included, beside the best that never learned."""
+    """Compare the search, learning included, with the best player that does not learn."""
     means = {label: score(label, played).mean for label, played in demo.played.items()}
     best = max(REFERENCES, key=means.__getitem__)
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
     shipped = next(name for name in means if name.endswith(SHIPPED))
     return (
-        f"All {len(demo.played[SEARCH])} episodes of the search, the first too, have a mean return "
-        f"{means[SEARCH] - means[best]:+z,.0f} beside {best}, the best that never learned "
+        f"The {len(demo.played[SEARCH])} episodes of the search, from the first one on, average "
+        f"{means[SEARCH] - means[best]:+z,.0f} points relative to {best}, the best simple player "
         f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
-        f"{shipped}, which learned on other acts, has {means[shipped]:,.0f}."
+        f"{shipped}, which was trained on other acts, has {means[shipped]:,.0f}."
     )
 
 
 def filmed(demo: Demo, name: str) -> Path:
-    """What each player's best episode looked like, side by side, of those that have played."""
+    """Film each player's best episode so far, side by side."""
     spec = EnvConfig().spec()
     seen = {f"{name}: best of {len(demo.played[name])}": each for name, each in demo.seen.items()}
     return film(demo.folder / name, seen, spec.action_names, frame_skip=spec.frame_skip)
 
 
 def report(demo: Demo, run: Path, seconds: float) -> None:
-    """The film, the search's curve, the table, result.json, and where they are."""
+    """Write the film, the search's curve, the table and result.json, and print where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
     files = [filmed(demo, "film.mp4")] if demo.config.film else []
     still = {row.label: row.mean for row in scores if row.label not in (SEARCH, AFTER)}
@@ -220,7 +220,7 @@ def report(demo: Demo, run: Path, seconds: float) -> None:
 
 @command
 def main() -> None:
-    """Run the demo as the command line says."""
+    """Run the demo that the command line describes."""
     began = -time.monotonic()
     demo, shipped = prepare(sys.argv[1:])
     print(f"This run's folder: {demo.folder}")
@@ -235,7 +235,7 @@ def main() -> None:
     search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
     run = demo.train(SEARCH, search, config.search_steps)
     demo.play(AFTER, *load_policy(str(run), seed=config.seed))
-    print("3/3 Drawing the curve, and filming all of them side by side")
+    print("3/3 Writing the curve, the scores and any films")
     report(demo, run, began)
 
 

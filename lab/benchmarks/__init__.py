@@ -1,1 +1,1 @@
-"""How fast it is: scripts that measure, and what they measured."""
+"""Scripts that measure speed, and their results."""

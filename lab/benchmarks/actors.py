@@ -1,6 +1,6 @@
 """Speed of IMPALA with actors: a player, the learner and Ray's store apart, then many simulated.
 
-Cases and the simulation: lab/benchmarks/cases.md. The extra `actors` brings Ray.
+Cases and the simulation: lab/benchmarks/cases.md. It needs the extra `actors`, which installs Ray.
 """
 
 import heapq
@@ -30,31 +30,31 @@ PARTS = ["player", "learner", "store", *(f"orders-{n}" for n in ORDERS)]
 CASES = [*PARTS, "run-0", "run-2"]
 COUNTS = (1, 2, 16, 64, 256)
 NETWORKS = {"none": inf, "10 Gbit/s": 10.0, "1 Gbit/s": 1.0}
-"""Of the learner; none: the actors are on its machine."""
+"""Bandwidth of the learner's network; none: the actors are on its machine."""
 TIMES_FASTER = (1, 20)
-"""Learners of the simulation."""
+"""Numbers of learners in the simulation."""
 LATENCY = 1e-3
-"""Seconds of a message."""
+"""Latency of a message in seconds."""
 WARM_UP = 2
 """Blocks of each player before the clock starts."""
 
 
 class Costs(NamedTuple):
-    """Seconds of a block, and its bytes."""
+    """Seconds and bytes of a block."""
 
     play: float
-    """Of an actor, with what it takes to send it."""
+    """An actor's time, including sending."""
     learn: float
-    """Of the learner."""
+    """The learner's time for learning."""
     take: float
-    """Of the learner too: to take a block, and to order one with new weights."""
+    """The learner's time for receiving a block and ordering one with new weights."""
     steps: int
     block_bytes: float
     weights_bytes: float
 
 
 def config_for(actors: int, address: str = "") -> Any:
-    """IMPALA's on BrambleDash, natively, with as many environments for every player."""
+    """IMPALA's config for native BrambleDash, with equally many environments for every player."""
     from impala.train import parse
 
     flags: dict[str, object] = {"levels": "bramble-train", "backend": "native", "torch_threads": 1}
@@ -63,7 +63,7 @@ def config_for(actors: int, address: str = "") -> Any:
 
 
 def player(seconds: float) -> Row:
-    """An actor's block."""
+    """Measure an actor's block."""
     from impala.actors import make_actor
 
     one = make_actor(config_for(1), 0, 0)
@@ -77,7 +77,7 @@ def player(seconds: float) -> Row:
 
 
 def learner(seconds: float) -> Row:
-    """What the learner does with a block: one batch."""
+    """Measure the learner's work on a block: one batch."""
     from impala.actors import make_actor
     from impala.training import Training
 
@@ -93,7 +93,7 @@ def learner(seconds: float) -> Row:
 
 
 class Echo:
-    """An actor that sends one block again and again, and the CPU time its process has used."""
+    """An actor that sends the same block repeatedly, and reports its process's CPU time."""
 
     def __init__(self, config: Any, whole: bool, index: int, start: int) -> None:
         from impala.actors import make_actor
@@ -110,7 +110,7 @@ class Echo:
 
 
 def store(seconds: float, address: str, *, ordered: int = ORDERS[0], whole: bool = True) -> Row:
-    """Blocks and weights through Ray, with so many blocks ordered: CPU time of both sides."""
+    """Send blocks and weights through Ray, with so many blocks ordered: CPU time of both sides."""
     from impala.training import Training
     from retro_agents.experience.actors import ray_actors
 
@@ -143,8 +143,8 @@ def scheduled(pid: int) -> np.ndarray:
 
 
 def whole(actors: int, seconds: float, address: str) -> Row:
-    """The trainer's own loop. A `stretch`: the time in which a process ran or waited for a core,
-    over that in which it ran."""
+    """The trainer's own loop. A `stretch` is the time in which a process ran or waited for a core,
+    divided by that in which it ran."""
     from impala.train import run
     from retro_agents.experience.actors import LocalActor, RayActors
     from retro_agents.games.families import make_for
@@ -234,7 +234,7 @@ def simulate(
         for _ in range(ahead + 1):
             order(actor, 0)
     for version in range(blocks):
-        if version == blocks // 2:  # what the beginning was like does not matter
+        if version == blocks // 2:  # the first half is a warm-up
             began, idle = now, 0.0
         while True:
             while playing and playing[0][0] <= now:
@@ -265,8 +265,7 @@ def simulate(
 
 
 def costs_of(repeat: Repeat, *, actors: int, faster: float = 1.0) -> Costs:
-    """From what was measured, in CPU time. Every block that is ordered is looked at when one is
-    taken."""
+    """Costs from the measured CPU time. Each reception checks all ordered blocks."""
     one, through = repeat["player"], repeat["store"]
     few, many = (repeat[f"orders-{n}"]["take_cpu_ms"] for n in ORDERS)
     more = max(0.0, many - few) / (ORDERS[1] - ORDERS[0]) * 2 * (actors - 1)
@@ -281,8 +280,8 @@ def costs_of(repeat: Repeat, *, actors: int, faster: float = 1.0) -> Costs:
 
 
 def as_measured(repeat: Repeat, actors: int) -> float:
-    """Steps per second that its parts would give a run, each as slow as the run's own processes
-    were because they waited for a core."""
+    """Steps per second that a run would have from its parts, each slowed down by the factor by
+    which the run's own processes waited for a core."""
     costs, row = costs_of(repeat, actors=max(actors, 1)), repeat[f"run-{actors}"]
     slow = row["learner_stretch"]
     if not actors:
@@ -294,7 +293,7 @@ def as_measured(repeat: Repeat, actors: int) -> float:
 
 
 def limit(row: Row) -> str:
-    """What is busy all the time, or most of it."""
+    """The part that is busy all or most of the time."""
     learning = row["learner_busy"] - row["store_share"]
     shares = {name: row[f"{name}_busy"] for name in ("learner", "network", "actors")}
     most = max(shares.items(), key=lambda share: share[1])[0]
@@ -302,7 +301,7 @@ def limit(row: Row) -> str:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case; runs beside what their parts give; and many actors."""
+    """Medians per case; runs beside their parts' prediction; and many simulated actors."""
     rows = cases.median_cases(repeats)
     found = {row["case"]: row for row in rows}
     if set(PARTS) - set(found):

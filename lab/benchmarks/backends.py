@@ -1,4 +1,4 @@
-"""Trainers end to end with both back ends, and where their time goes.
+"""Trainers end to end with both back ends, and the parts that take their time.
 
 Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -39,22 +39,22 @@ PARTS = {
     },
     "jerk": {"acting": "jerk.search.Search.actions", "learning": "jerk.training.Training.end"},
 }
-"""Agent -> the functions of its loop whose time is told apart from the environments'."""
+"""Agent -> the functions of its loop that are timed apart from the environments."""
 CASES = [f"{name}-{backend}" for name in RUNS for backend in reversed(BACKENDS)]
 BLOCK = 1024
 """Agent steps of a rollout of the preset `fast`: the clock starts and stops at multiples."""
 WARM_UP = 4 * BLOCK
-"""Agent steps before it starts."""
+"""Agent steps before the clock starts."""
 
 
 class Shares:
-    """The time by the clock that parts of a loop take, told apart from the rest."""
+    """Wall-clock time of parts of a loop, and of the rest."""
 
     def __init__(self) -> None:
         self.spent: defaultdict[str, float] = defaultdict(float)
 
     def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """That function, its time counted."""
+        """The function, with its time measured."""
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> Any:
@@ -67,7 +67,7 @@ class Shares:
         return call
 
     def of(self, wall: float) -> Row:
-        """Each part's share of so many seconds, and the rest's."""
+        """Each part's share of these seconds, and the rest's."""
         shares = {f"{name}_share": spent / wall for name, spent in sorted(self.spent.items())}
         return {**shares, "rest_share": 1.0 - sum(shares.values())}
 

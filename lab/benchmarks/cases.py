@@ -1,4 +1,4 @@
-"""What every benchmark does: cases in processes of their own, medians, ratios beside their aims."""
+"""The frame of every benchmark: cases in separate processes, medians, ratios beside their aims."""
 
 import argparse
 import json
@@ -21,14 +21,14 @@ from retro_agents.run.fields import flag_of
 
 THREADS = (1, 2)
 BACKENDS = ("emulator", "native")
-"""What plays the level: peers have the first alone, and older results are of it."""
+"""Back ends that play the level: peers have only the first one, as have older results."""
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, Any]
 Repeat = dict[str, Row]
 """Case -> what was measured, once."""
 Rows = list[Row]
 Ratios = Sequence[tuple[str, str, str, float | None]]
-"""Name, what its cases begin with, what those that they are divided by begin with, and the aim."""
+"""Name, prefix of its cases, prefix of the cases in the denominator, and the aim."""
 Options = argparse.Namespace
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -49,13 +49,13 @@ def benchmark(
 ) -> Callable[[], None]:
     """The `main` of `python -m lab.benchmarks.NAME`; `text` is its module's.
 
-    table: rows of all repeats. here: measures a case in this process, which is one of its own;
-    peers: the commands of those that run elsewhere. measure: measures the cases of a repeat, where
-    processes of their own will not do. suffix: of the result's name. environment: of these
+    table: rows of all repeats. here: measures a case in this process, which is started for it;
+    peers: the commands of cases that run elsewhere. measure: measures the cases of a repeat, if
+    separate processes do not suit. suffix: of the result's name. environment: of these
     processes. more: further options and their defaults, such as seconds=15.0; None: a path; several
-    words: one of them, by default the first. A result names its `backend`, where there is that
-    option. The exit code is 1 where a row has a `first_difference`. Raises UserError if an option
-    is wrong, or a case failed.
+    words: one of them, by default the first. A result names its `backend` if there is that
+    option. The exit code is 1 if a row has a `first_difference`. Raises UserError if an option
+    is wrong, or if a case fails.
     """
 
     @command
@@ -99,7 +99,7 @@ def options_of(
     suffix: str,
     more: Mapping[str, float | str | tuple[str, ...] | None],
 ) -> Options:
-    """What the command line says; own: the cases that --case may name. The rest as in `benchmark`.
+    """The command line's options; own: the cases that --case accepts. The rest as in `benchmark`.
     Raises UserError if an option is wrong."""
     parser = Parser(prog=f"python -m lab.benchmarks.{name}", description=text)
     add = parser.add_argument
@@ -126,7 +126,7 @@ def options_of(
 
 
 def chosen(cases: Sequence[str], options: Options) -> list[str]:
-    """The cases that --only names. Raises UserError if one is none, or a part is to be stored."""
+    """The cases that --only selects. Raises UserError if one is unknown or excludes --write."""
     for prefix in options.only:
         if not any(case.startswith(prefix) for case in cases):
             raise UserError(f"no case begins with {prefix!r}; cases: {', '.join(cases)}")
@@ -151,8 +151,8 @@ def peer_commands(peers: Mapping[str, tuple[str, str, list[str]]]) -> dict[str, 
 
 
 def precisions() -> tuple[tuple[str, ...], str]:
-    """What is measured on a CPU, bf16 too where it has instructions for that; and what the result's
-    name ends in: machines with and without have a result each."""
+    """Precisions to measure on a CPU, with bf16 if it has instructions for it; and the suffix of
+    the result's name, because machines with and without have separate results."""
     import torch  # takes seconds to import
 
     from retro_agents.ground.device import computes_in_bf16
@@ -162,7 +162,7 @@ def precisions() -> tuple[tuple[str, ...], str]:
 
 
 def setting_of(case: str, options: Options) -> tuple[str, dict[str, Any]]:
-    """The name of a case NAME-PRECISION-THREADS, and its settings of a trainer."""
+    """The name of a case NAME-PRECISION-THREADS, and its trainer's settings."""
     name, precision, threads = case.split("-")
     setting = {"precision": precision, "torch_threads": int(threads), "backend": options.backend}
     return name, {**setting, "num_envs": WORKERS}
@@ -171,7 +171,7 @@ def setting_of(case: str, options: Options) -> tuple[str, dict[str, Any]]:
 def said_by(
     case: str, argv: Sequence[str], *, cwd: Path | str = ROOT, **environment: str
 ) -> tuple[str, float]:
-    """Run a command -> what it prints, and its CPU seconds. Raises UserError if it failed."""
+    """Run a command -> its output and its CPU seconds. Raises UserError if it fails."""
     variables = {"PYTHONPATH": str(ROOT), **environment}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         try:
@@ -187,13 +187,13 @@ def said_by(
 
 
 def in_own_process(case: str, argv: Sequence[str], **environment: str) -> Row:
-    """The row that a command prints last. Raises UserError if it failed."""
+    """The row that a command prints last. Raises UserError if it fails."""
     row: Row = json.loads(said_by(case, argv, **environment)[0].splitlines()[-1])
     return row
 
 
 def median_cases(repeats: Sequence[Repeat]) -> Rows:
-    """A row per case: the median of each number."""
+    """One row per case: the median of each number."""
     rows = []
     for case, names in repeats[0].items():
         medians = {n: statistics.median(repeat[case][n] for repeat in repeats) for n in names}
@@ -202,7 +202,7 @@ def median_cases(repeats: Sequence[Repeat]) -> Rows:
 
 
 def median_row(label: dict[str, str], values: Sequence[float | None], **aim: float | None) -> Rows:
-    """One row with its aim, if it has one; no row where nothing was measured."""
+    """One row with its aim, if any; no row if nothing was measured."""
     found = [round(value, 3) for value in values if value is not None]
     if not found:
         return []
@@ -213,8 +213,8 @@ def median_row(label: dict[str, str], values: Sequence[float | None], **aim: flo
 def quotient(
     repeat: Repeat, above: str, below: str, metric: str = "", *, best: Any = max
 ) -> float | None:
-    """The best of the cases that begin with `above`, or the one of that very name, over the best of
-    those with `below`, by their first number or another; None where one was not measured."""
+    """The best of the cases that begin with `above`, or the one with that name, divided by the best
+    of those with `below`, by their first number or another; None if one was not measured."""
     found = []
     for prefix in (above, below):
         alike = [row for case, row in repeat.items() if case.startswith(prefix)]
@@ -226,8 +226,8 @@ def quotient(
 
 
 def ratio_rows(repeats: Sequence[Repeat], ratios: Ratios, *, cpu: bool = False) -> Rows:
-    """Quotients within repeats; cpu: of the second cases' CPU time of a step over the first's, each
-    of the cheapest."""
+    """Quotients within repeats; cpu: CPU time per step of the second cases over the first ones',
+    each of the cheapest case."""
     rows: Rows = []
     for name, above, below, aim in ratios:
         other = below.rstrip("-")
@@ -239,7 +239,7 @@ def ratio_rows(repeats: Sequence[Repeat], ratios: Ratios, *, cpu: bool = False) 
 
 
 def limit_rows(repeats: Sequence[Repeat], limits: Sequence[tuple[str, str, str, float]]) -> Rows:
-    """Numbers beside their limits: case, metric, at_most or at_least, and how much."""
+    """Numbers beside their limits: case, metric, at_most or at_least, and the limit."""
     rows: Rows = []
     for case, metric, sense, aim in limits:
         values = [repeat.get(case, {}).get(metric) for repeat in repeats]

@@ -1,4 +1,4 @@
-"""Speed of a level played through the contest's server and client, beside the level itself.
+"""Speed of a level played through the contest's server and client, relative to the level itself.
 
 Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -55,7 +55,7 @@ class Player:
         self.env.reset(seed=0)
 
     def play(self, seconds: float) -> NDArray[np.float64]:
-        """About so long -> steps, seconds, and CPU seconds of both sides."""
+        """Play for about so long -> steps, seconds, and CPU seconds of both sides."""
         steps, start, busy = 0, time.perf_counter(), cpu_seconds(self.pids)
         while (passed := time.perf_counter() - start) < seconds:
             _, _, terminated, truncated, _ = self.env.step(int(self.random.integers(7)))
@@ -66,7 +66,7 @@ class Player:
 
 
 def remote(stack: ExitStack, backend: str, *, record: bool) -> tuple[Any, int]:
-    """The level in a server's process, which ends with the stack; that process's id."""
+    """The level in a server process, which ends with the stack, and that process's id."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="contest-")))
     argv = [sys.executable, "-m", "retro_agents.contest.serve", *LEVEL.split(":")]
     argv += ["--dir", str(folder), "--results", str(folder / "results"), "--backend", backend]
@@ -76,12 +76,12 @@ def remote(stack: ExitStack, backend: str, *, record: bool) -> tuple[Any, int]:
 
 
 def alternate(barrier: Any, blocks: int, backend: str) -> dict[str, tuple[float, float]]:
-    """One of K processes: all kinds in turn, in step with the others -> by kind (steps per second,
-    CPU seconds per step)."""
+    """One of K processes: plays all kinds in turn, in step with the others -> by kind (steps per
+    second, CPU seconds per step)."""
     with ExitStack() as stack:
         players = {kind: Player(kind, backend, stack) for kind in KINDS}
         played = {kind: np.zeros(3) for kind in KINDS}
-        for block in range(-1, blocks):  # the first is a warm-up
+        for block in range(-1, blocks):  # the first one is a warm-up
             for kind, player in players.items():
                 barrier.wait(timeout=60.0)
                 played[kind] += player.play(BLOCK_SECONDS) * (block >= 0)
@@ -89,7 +89,7 @@ def alternate(barrier: Any, blocks: int, backend: str) -> dict[str, tuple[float,
 
 
 def measure(levels: int, seconds: float, backend: str) -> Repeat:
-    """Steps per second of each kind with so many levels at a time, summed over them; with one
+    """Steps per second of each kind with so many parallel levels, summed over them; with one
     level also CPU microseconds per step."""
     context = multiprocessing.get_context("spawn")
     blocks = max(1, round(seconds / BLOCK_SECONDS))
@@ -99,7 +99,7 @@ def measure(levels: int, seconds: float, backend: str) -> Repeat:
             running = [pool.submit(alternate, *same) for _ in range(levels)]
             rates = [one.result() for one in running]
         except BrokenProcessPool:
-            raise UserError("a level's process ended early; what it said is above") from None
+            raise UserError("a level's process ended early; its output is above") from None
     speed = {kind: sum(rate[kind][0] for rate in rates) for kind in KINDS}
     found = {f"{kind}_{levels}": {"steps_per_second": speed[kind]} for kind in KINDS}
     if levels == 1:

@@ -1,4 +1,4 @@
-"""Speed of the environment beside the bare emulator and beside Stable-Baselines3's workers.
+"""Speed of the environment relative to the bare emulator and Stable-Baselines3's workers.
 
 Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -38,7 +38,7 @@ RATIOS = [
     ("native_64_2", "native_64_2", "procgen_64_2", None),
     ("native_64_2", "native_64_2", "sb3_8", None),
 ]
-"""Name, case, the case that it is divided by, and the aim."""
+"""Name, case, the case in the denominator, and the aim."""
 
 
 def pads() -> np.ndarray:
@@ -47,7 +47,7 @@ def pads() -> np.ndarray:
 
 
 def bare(seconds: float, seed: int = 0, *, env: Any = None) -> float:
-    """The emulator alone: buttons, four frames, the screen; back to the start where a life ends."""
+    """The emulator alone: buttons, four frames, the screen; back to the start after a lost life."""
     env = env or stable_retro.RetroEnv(GAME, state=STATE, **RULES)
     env.reset()
     emulator, buttons = env.em, pads().astype(np.uint8)
@@ -72,7 +72,7 @@ def bare_workers(seconds: float) -> float:
 
 
 def usual_env() -> gymnasium.Env:
-    """What stable-retro's users build: its example's wrappers around the contest's actions."""
+    """A usual stable-retro environment: its example's wrappers around the contest's actions."""
     from stable_baselines3.common.atari_wrappers import WarpFrame
     from stable_retro.examples.ppo import make_retro
 
@@ -95,7 +95,7 @@ def sb3_workers(seconds: float) -> float:
 
 
 def emulators() -> Any:
-    """Eight, each in a process."""
+    """Eight emulators, each in its own process."""
     return make_envs(EnvConfig(backend="emulator"))
 
 

@@ -1,7 +1,7 @@
-"""Whether BrambleDash without an emulator equals it: pictures, stacks, rewards, ends, variables.
+"""Compares native BrambleDash with the emulator: pictures, stacks, rewards, ends, variables.
 
 Both are played side by side; a row has the steps of a case, and how many of them were equal in each
-part. `--share N` plays every N-th act. The exit code is 1 where anything differs.
+part. `--share N` plays every N-th act. The exit code is 1 if anything differs.
 
 proofs      the oracle's way through every act
 random      random play of every act, sticky, episodes one after the other
@@ -40,7 +40,7 @@ from retro_agents.ground.errors import UserError
 
 Policy = Callable[[np.ndarray], int]
 RANDOM = (0, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6)
-"""Actions that random play draws from: mostly onward."""
+"""Actions of random play: mostly forward."""
 PARTS = ("stacks", "pictures", "rewards", "ends", "infos")
 SETTINGS: dict[str, dict[str, Any]] = {
     "rgb": {"colour": "rgb"},
@@ -54,7 +54,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class Pair:
-    """The same level in both back ends; counts what is equal."""
+    """The same level in both back ends; counts equal steps."""
 
     def __init__(self, level: Level, config: EnvConfig) -> None:
         self.mine: Any = make_env(level, config)
@@ -68,7 +68,7 @@ class Pair:
         self.mine.close()
 
     def play(self, level: Level, policy: Policy, *, steps: int, seed: int, once: bool) -> None:
-        """Act until `steps` are over (once: or the episode is). Both are seeded alike."""
+        """Act for `steps` steps (once: or until the episode ends). Both have the same seed."""
         obs = self.compare(level, *(self.reset(e, level, seed) for e in self.pair), where="start")
         for step in range(steps):
             action = policy(obs)
@@ -83,11 +83,11 @@ class Pair:
 
     @property
     def pair(self) -> tuple[gymnasium.Env, gymnasium.Env]:
-        """Native, emulator."""
+        """Both environments: native, emulator."""
         return self.mine, self.theirs
 
     def reset(self, env: gymnasium.Env, level: Level, seed: int | None) -> tuple[Any, ...]:
-        """Like a step without reward and end."""
+        """Reset, with the result of a step without reward and end."""
         obs, info = env.reset(seed=seed, options={"level": level})
         return obs, 0.0, False, False, info
 
@@ -110,7 +110,7 @@ class Pair:
 
 
 def random_policy(seed: int, actions: int = 7) -> Policy:
-    """Draws from RANDOM, or evenly from more actions."""
+    """A policy that draws from RANDOM, or uniformly from more actions."""
     random = np.random.default_rng(seed)
     choices = RANDOM if actions == 7 else range(actions)
     return lambda obs: int(random.choice(choices))
@@ -124,7 +124,7 @@ def played(
     once: bool = False,
     **settings: Any,
 ) -> Pair:
-    """A pair that has played numbered levels, each with a policy of its own."""
+    """A pair that has played numbered levels, each with its own policy."""
     with closing(Pair(levels[0][1], EnvConfig(**settings))) as pair:
         for number, level in levels:
             pair.play(level, policy(number, level), steps=steps, seed=number, once=once)
@@ -132,12 +132,12 @@ def played(
 
 
 def acts(share: int, game: str = GAME) -> list[tuple[int, Level]]:
-    """Every so-manieth act of a cartridge, with its number."""
+    """Every `share`-th act of a cartridge, with its number."""
     return [*enumerate(Level(game, name) for name in level_names())][::share]
 
 
 def proofs(share: int) -> list[Pair]:
-    """Every proof."""
+    """Play every proof."""
 
     def proof(_: int, level: Level) -> Policy:
         actions = iter(read_proof(level.state))
@@ -147,14 +147,14 @@ def proofs(share: int) -> list[Pair]:
 
 
 def random_play(share: int, *, steps: int = 700, **settings: Any) -> list[Pair]:
-    """Every act at random."""
+    """Play every act at random."""
     count = settings.get("actions", 7)
     policy = lambda number, _: random_policy(number, count)  # noqa: E731
     return [played(acts(share), policy, steps=steps, **settings)]
 
 
 def agent_play(share: int) -> list[Pair]:
-    """Rainbow's play."""
+    """Play with Rainbow's agent."""
     from retro_agents.judging.policies import load_policy  # torch takes seconds to import
 
     agent, config = load_policy("rainbow", seed=0)
@@ -167,7 +167,7 @@ def agent_play(share: int) -> list[Pair]:
 
 
 def crowded() -> list[Act]:
-    """All acts; the first three with more sprites on their lines than the console shows."""
+    """All acts; the first three with more sprites on a line than the console shows."""
 
     def crowd(act: Act, kind: SpawnKind, count: int, *, apart: int, arg: int = 0) -> Act:
         x, y = act.start
@@ -184,7 +184,7 @@ def crowded() -> list[Act]:
 
 
 def built(levels: Sequence[Act], share: int, *, name: str, first: int | None = None) -> list[Pair]:
-    """Random play on a cartridge of other acts; first: of so many, whatever the share."""
+    """Random play on a cartridge of other acts; first: only so many, regardless of the share."""
     with tempfile.TemporaryDirectory() as folder:
         game = f"{name}-Genesis-v0"
         for _ in fresh.build(list(levels), Path(folder) / game):

@@ -1,4 +1,4 @@
-"""Speed of Evolution Strategies: episodes beside what the emulators allow, updates, many machines.
+"""Speed of Evolution Strategies: episodes relative to the emulators' limit, updates, many machines.
 
 Cases and the simulation: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -60,7 +60,7 @@ def update_only(name: Literal["head", "fc"]) -> Row:
 
 
 def measured_here(call: str, *, times: int = 1) -> list[Row]:
-    """What a call returns in each of so many processes side by side. UserError: one failed."""
+    """Results of a call in so many parallel processes. Raises UserError if one fails."""
     code = f"import json; from lab.benchmarks import es, parts; print(json.dumps({call}))"
     argv = [sys.executable, "-c", code]
     with ThreadPoolExecutor(times) as pool:
@@ -68,9 +68,9 @@ def measured_here(call: str, *, times: int = 1) -> list[Row]:
 
 
 def ranks(count: int, options: Options, folder: Path) -> Row:
-    """A run under mpirun: the sum of its generations but for the first."""
+    """A run under mpirun: the sum of its generations except the first."""
     generation = 2 * MEMBER_PAIRS * CAP
-    # Two generations or more: the first is left out.
+    # It needs two generations or more, because the first is left out.
     steps = max(int(options.seconds * 250 * count), generation + 1)
     run = [
         *(str(Path(sys.executable).parent / "mpirun"), "-n", str(count), sys.executable),
@@ -93,7 +93,7 @@ def ranks(count: int, options: Options, folder: Path) -> Row:
 
 
 def run_case(case: str, options: Options, folder: Path) -> Row:
-    """A case, in processes of its own."""
+    """Measure a case in separate processes."""
     kind, _, rest = case.partition("-")
     if kind == "env":
         call = f"parts.one_env({options.seconds}, episode_steps={CAP}, backend={options.backend!r})"
@@ -105,7 +105,7 @@ def run_case(case: str, options: Options, folder: Path) -> Row:
 
 
 def lengths_of(path: Path) -> NDArray[np.float64]:
-    """Episodes' agent steps in an episodes.csv. UserError: it is none."""
+    """Agent steps of the episodes in an episodes.csv. Raises UserError if it is none."""
     columns = read_columns(path)
     if "l" not in columns:
         raise UserError(f"{path} has no column l; give the episodes.csv of a run")
@@ -113,8 +113,8 @@ def lengths_of(path: Path) -> NDArray[np.float64]:
 
 
 def schedule(durations: NDArray[np.float64], processes: int) -> tuple[float, float]:
-    """Episodes claimed in their order -> (seconds until the last ends, part of all processes' time
-    that is spent waiting for that)."""
+    """Episodes claimed in their order -> (seconds until the last ends, fraction of all processes'
+    time that is spent waiting for it)."""
     free = [(0.0, rank) for rank in range(processes)]
     server = busy = last = 0.0
     for duration in durations.tolist():
@@ -154,8 +154,8 @@ def simulate(lengths: NDArray[np.float64], step_seconds: float, updates: Row) ->
 
 
 def measure(wanted: list[str], options: Options) -> Repeat:
-    """All cases, those of runs with the lengths of their episodes. Raises UserError if --episodes
-    names no file of them."""
+    """Measure all cases, those of runs with the lengths of their episodes. Raises UserError if
+    --episodes is no such file."""
     lengths = lengths_of(options.episodes) if options.episodes else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

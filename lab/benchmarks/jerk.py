@@ -1,4 +1,4 @@
-"""How much of the emulators' speed does JERK leave, and what does each of its parts cost?
+"""JERK's speed relative to the emulators' alone, and the cost of each of its parts.
 
 Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -29,12 +29,12 @@ AIM = 0.9
 WARM_UP = 200
 """Vector steps before the clock starts."""
 ENTRIES = 20_000
-"""Steps in the memory when it is asked."""
+"""Number of steps in the memory when it is queried."""
 Actions = NDArray[Any]
 
 
 def make_config(preset: str, num_envs: int, options: Options) -> JerkConfig:
-    """A preset for one level, without checkpoints on the way."""
+    """A preset for one level, without intermediate checkpoints."""
     flags = {"num_envs": num_envs, "timesteps": options.steps, "backend": options.backend}
     return cast(JerkConfig, preset_config(parse, preset, **flags))
 
@@ -70,7 +70,7 @@ def spied(config: JerkConfig, play: Callable[[Any], Any]) -> tuple[list[Actions]
 
 
 def whole(preset: str, num_envs: int, options: Options) -> Row:
-    """A run beside its own actions. UserError: too few steps to measure anything."""
+    """A run relative to replaying its actions. Raises UserError if there are too few steps."""
     least, steps = WARM_UP * num_envs, options.steps
     if steps <= least:
         raise UserError(f"--steps must be above {least}, the warm-up, not {steps}")
@@ -108,7 +108,7 @@ def observations(config: JerkConfig, count: int) -> NDArray[np.uint8]:
 
 
 def parts(options: Options) -> Row:
-    """The calls of what a search may have besides its rules, one by one; the hybrid's policy."""
+    """The optional parts of a search, call by call, and the hybrid's policy."""
     config = make_config("hybrid", 1, options)
     obs, spec = observations(config, 600), config.env.spec()
     policy = taken_policy(load_checkpoint(config.policy), config, device="cpu").actor

@@ -1,4 +1,4 @@
-"""The episodic memory beside exact search and other searches, on embeddings of real play.
+"""The episodic memory compared with exact search and other searches, on embeddings of real play.
 
 Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -33,7 +33,7 @@ LIMITS = [
 
 
 def kept() -> Path:
-    """The file of the embeddings that these weights give."""
+    """The file of these weights' embeddings."""
     meta = latest_checkpoint(WEIGHTS) / "meta.json"  # it has a hash of every other file
     name = f"embeddings-{file_hash(meta)[:12]}-{ACTS}-{REMEMBERED}.npz"
     return ROOT / "runs" / "benchmarks" / name
@@ -105,7 +105,7 @@ def play_act(level: Any, steps: int) -> tuple[Any, Any]:
 
 
 def make_embeddings() -> None:
-    """Play acts from all of the training split and keep what the encoder saw, once."""
+    """Play acts of the training split and store the encoder's outputs, once."""
     from retro_agents.games.retro.levels import parse_levels
 
     path = kept()
@@ -129,7 +129,7 @@ def make_embeddings() -> None:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """A row per case and size, and the aims beside what was measured at the largest size."""
+    """One row per case and size, and the aims beside the results at the largest size."""
     rows: Rows = []
     for row in median_cases(repeats):
         case, _, entries = row.pop("case").rpartition("-")

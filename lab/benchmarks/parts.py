@@ -1,5 +1,5 @@
-"""What measurements share. Times are milliseconds: `ms` by the clock, `cpu_ms` on all threads of
-this process. The second hardly depends on what else the machine does."""
+"""Helpers of the benchmarks. Times are milliseconds: `ms` of wall-clock time, `cpu_ms` of all
+threads of this process. The second hardly depends on the machine's other load."""
 
 import tempfile
 import time
@@ -40,7 +40,7 @@ def cpu_with(pids: Sequence[int]) -> Callable[[], float]:
 
 
 def preset_config(parse: Callable[[Sequence[str]], Any], preset: str, **flags: object) -> Any:
-    """A trainer's config: a preset, with what every agent in a comparison shares."""
+    """A trainer's config: a preset, with the values that every agent in a comparison shares."""
     shared = {"checkpoint-every": 0, "timesteps": 10**9, "device": "cpu"}
     given = shared | {name.replace("_", "-"): value for name, value in flags.items()}
     words = [part for name, value in given.items() for part in (f"--{name}", str(value))]
@@ -99,7 +99,7 @@ class TimeOver(Exception):  # noqa: N818 - it is no error
 def run_until(
     over: Callable[[], bool], run: Callable[[Any, Any, Path], Any], envs: Any, config: Any
 ) -> None:
-    """A trainer's own loop on `envs`, until `over`, asked at each wait for the workers, says so."""
+    """A trainer's own loop on `envs`, until `over`, called at each wait for workers, is true."""
     wait = envs.step_wait
 
     def step_wait(part: slice | None = None) -> Any:

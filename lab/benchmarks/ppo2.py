@@ -1,4 +1,4 @@
-"""Speed of PPO2: the whole beside what its parts allow, and beside Stable-Baselines3's PPO.
+"""Speed of PPO2: the whole relative to its parts, and to Stable-Baselines3's PPO.
 
 Cases and the bound: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -38,7 +38,7 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
     ("ppo2", "ppo2-", "sb3-", None),
     ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
 ]
-"""Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+"""Name, cases, the cases in the denominator (the fastest of each), and the aim."""
 RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.85
 ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
@@ -46,19 +46,19 @@ ROWS = WORKERS * ROLLOUT_STEPS
 
 
 class Cycles(Stopwatch):
-    """Times whole cycles of a rollout and the learning from it, the first one left out: agent steps
+    """Times whole cycles of a rollout and learning from it, except the first one: agent steps
     per second, and CPU time per agent step of all processes together."""
 
     def __init__(self, seconds: float, pids: list[int]) -> None:
         super().__init__(seconds, 2 * ROWS, cpu=cpu_with(pids))
 
     def mark(self) -> bool:
-        """A rollout begins; True once two cycles or more took the time."""
+        """Called when a rollout begins; True once two or more cycles have filled the time."""
         return self.tick(ROWS) and self.steps >= self.warm_up + 2 * ROWS
 
 
 def shared_config(**setting: Any) -> PPO2Config:
-    """The published values, with what every agent in this comparison shares."""
+    """The published values, with those that every agent in this comparison shares."""
     sizes = {"rollout_steps": ROLLOUT_STEPS, "minibatches": MINIBATCHES, "epochs": EPOCHS}
     never = {"checkpoint_every": 0}
     config: PPO2Config = preset_config(parse, "published", **setting, **sizes, **never)
@@ -66,7 +66,7 @@ def shared_config(**setting: Any) -> PPO2Config:
 
 
 def act_alone(training: Training, obs: NDArray[np.uint8], random: np.random.Generator) -> None:
-    """Fill the rollout from the same observations and rewards of chance, as a run does."""
+    """Fill the rollout with the same observations and random rewards, as a run does."""
     never = np.zeros(WORKERS, bool)
     with training.agent.autocast():
         for _, part in itertools.product(range(ROLLOUT_STEPS), training.collector.parts):
@@ -79,8 +79,8 @@ def whole_and_parts(seconds: float, **setting: Any) -> Row:
     """Cycles of `ppo2.train`, after each of which its parts run alone: the emulators with random
     actions, acting for eight observations without emulators, learning.
 
-    of_bound is taken within a cycle, so that most of what else the machine does cancels. All are
-    medians over cycles, the first one left out.
+    of_bound is measured within a cycle, so that most of the machine's other load cancels. All are
+    medians over cycles, except the first one.
     """
     config = shared_config(**setting)
     envs = make_envs(config.env)
@@ -122,7 +122,7 @@ def end_to_end(seconds: float, **setting: Any) -> Row:
     config = shared_config(**setting)
     envs = make_envs(config.env)
     cycles = Cycles(seconds, envs.workers)
-    # Marked at the first wait of each rollout: one step late, every time.
+    # Marked at the first wait of each rollout: always one step late.
     waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
     run_until(lambda: next(waits) == 0 and cycles.mark(), run, envs, config)
     return cycles.result()

@@ -23,13 +23,13 @@ AIMS: dict[str, dict[str, float | None]] = {
     "train-procgen": {"fp32": 2.5, "bf16": None},
     "sb3": {"fp32": 2.5, "bf16": None},
 }
-"""How many times our CPU time a peer's is to be at least."""
+"""Minimum ratio of a peer's CPU time to ours."""
 CASES = [*AIMS, *(f"ppo2-{precision}" for precision in PRECISIONS)]
 ENVS, ROLLOUT_STEPS = 64, 32
 ROWS = ENVS * ROLLOUT_STEPS
-"""Steps of a rollout, learned from in one minibatch: as many rows as each of the presets' eight."""
+"""Steps of a rollout, learned from in one minibatch as large as each of the presets' eight."""
 FEW, MANY = 1, 3
-"""Rollouts of the two runs whose difference counts: what only a start takes is in both."""
+"""Rollouts of the two runs whose difference counts, which cancels the time of starting."""
 
 
 def line(case: str, rollouts: int, folder: str, options: Options) -> list[str]:
@@ -59,21 +59,21 @@ def line(case: str, rollouts: int, folder: str, options: Options) -> list[str]:
 
 
 def checkout(flag: str, folder: Path | None, file: str) -> Path:
-    """A file of a peer's checkout. UserError: it is not there."""
+    """A file of a peer's checkout. Raises UserError if it is missing."""
     if not folder or not (folder / file).is_file():
         raise UserError(f"{flag}: expected the folder of a checkout that has {file}; see --help")
     return (folder / file).resolve()
 
 
 def cpu_seconds(case: str, rollouts: int, options: Options) -> float:
-    """CPU time that a run takes, of all its threads. Raises UserError if it failed."""
+    """CPU time of all threads of a run. Raises UserError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         argv = line(case, rollouts, folder, options)
         return cases.said_by(case, argv, cwd=folder, OMP_NUM_THREADS="1")[1]
 
 
 def measure(wanted: list[str], options: Options) -> Repeat:
-    """Each case in turn."""
+    """Measure each case in turn."""
     found: Repeat = {}
     for case in wanted:
         few, many = (cpu_seconds(case, rollouts, options) for rollouts in (FEW, MANY))

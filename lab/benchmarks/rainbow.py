@@ -1,4 +1,4 @@
-"""Speed of Rainbow: its parts, the whole beside what the parts allow, and beside two peers.
+"""Speed of Rainbow: its parts, the whole relative to the parts, and two peers.
 
 Cases and the bound: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
 """
@@ -48,7 +48,7 @@ RATIOS: list[tuple[str, str, str, float | None]] = [
     ("rainbow", "rainbow-", "tianshou-", None),
     ("rainbow_fp32", "rainbow-fp32-", "tianshou-", None),
 ]
-"""Name, cases, the cases they are divided by (the fastest of each), and the aim."""
+"""Name, cases, the cases in the denominator (the fastest of each), and the aim."""
 RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
 BOUND_AIM = 0.9
 LIMITS = [
@@ -58,11 +58,11 @@ LIMITS = [
 LEAVES = 1 << 20
 FILL = 100_000
 EPISODE = 250
-"""Agent steps of the made-up episodes that fill a replay: about what random play lasts."""
+"""Agent steps of the synthetic episodes that fill a replay: about as long as random play lasts."""
 
 
 def shared_config(preset: str, **setting: Any) -> RainbowConfig:
-    """A preset, with what every agent in this comparison shares."""
+    """A preset, with the values that every agent in this comparison shares."""
     config: RainbowConfig = parts.preset_config(
         parse,
         preset,
@@ -77,8 +77,8 @@ def shared_config(preset: str, **setting: Any) -> RainbowConfig:
 
 
 def fill(replay: Replay, steps: int) -> Callable[[], None]:
-    """Play made-up episodes of EPISODE steps for `steps` agent steps in all; one more each call
-    of what is returned."""
+    """Play synthetic episodes of EPISODE steps for `steps` agent steps in total; the returned
+    function plays one more."""
     random = np.random.default_rng(0)
     obs = random.integers(0, 256, (16, WORKERS, len(replay.steps_back), 84, 84), np.uint8)
     actions, rewards = np.zeros(WORKERS, np.int64), np.ones(WORKERS, np.float32)
@@ -108,9 +108,9 @@ def draw_timed(replay: Replay, losses: NDArray[np.float32], seconds: float) -> R
 
 
 def priorities(seconds: float) -> Row:
-    """What prioritising costs at 2^20 leaves: drawing indices and weights, and new priorities.
+    """The cost of prioritising with 2^20 leaves: drawing indices and weights, and new priorities.
 
-    The replay has slots of 2 × 2 pixels, so that gathering frames costs next to nothing: it is no
+    The replay has frames of 2 × 2 pixels, so that gathering them costs next to nothing: it is not
     part of the aim, and `replay` measures it.
     """
     shape: Any = {"frame_shape": (1, 2, 2), "steps_back": (3, 2, 1, 0)}
@@ -121,7 +121,7 @@ def priorities(seconds: float) -> Row:
 
 
 def replay_whole(seconds: float) -> Row:
-    """Whole batches with their frames from 100,000 slots in use, and what a transition takes."""
+    """Whole batches with their frames from 100,000 slots in use, and the size of a transition."""
     before = resident()
     config = shared_config("contest", precision="fp32", torch_threads=1, num_envs=WORKERS)
     replay = make_replay(config, WORKERS, capacity=FILL)
@@ -154,7 +154,7 @@ def learner(seconds: float, **setting: Any) -> Row:
 
 
 def end_to_end(seconds: float, *, preset: str, **setting: Any) -> Row:
-    """`rainbow.train.run` as it is, timed from a while after its first update."""
+    """`rainbow.train.run` as it is, timed from some time after its first update."""
     clock = Stopwatch(seconds)
     config = shared_config(preset, **setting)
     parts.run_until(clock.tick, run, parts.make_envs(config.env), config)
@@ -191,7 +191,7 @@ def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
 
 
 def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
-    """The whole over what its parts allow; None where one was not measured."""
+    """The whole divided by what its parts allow; None if one was not measured."""
     if not {"replay", "env", f"learner-{setting}", f"rainbow-{setting}"} <= repeat.keys():
         return None
     whole: float = repeat[f"rainbow-{setting}"]["steps_per_second"]

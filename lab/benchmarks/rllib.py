@@ -31,30 +31,30 @@ SHARED: dict[str, dict[str, Any]] = {
     # RLlib's DQN does not stack frames that are apart, nor give new transitions priorities.
     "rainbow": {"learning_starts": LEARNING_STARTS, "frames": "0", "initial_priorities": False},
 }
-"""Agent -> what it has instead of the preset's values, on both sides."""
+"""Agent -> values that replace the preset's, on both sides."""
 WARM_UP = {"impala": 1_024, "sac": 480, "rainbow": 480}
-"""Agent -> steps before the clock starts: the first updates are made."""
+"""Agent -> steps before the clock starts, which include the first updates."""
 CASES = [f"{side}{agent}-{n}" for agent in AGENTS for side in ("", "rllib_") for n in cases.THREADS]
 _, SUFFIX = cases.precisions()
 AIM = 3.0
 
 
 def shared_config(agent: str, threads: int) -> Any:
-    """A preset, with what both sides have instead."""
+    """A preset, with the values that both sides have instead."""
     parse = import_module(f"{agent}.train").parse
     config = preset_config(parse, AGENTS[agent], torch_threads=threads)
     return replaced(config, **SHARED[agent])
 
 
 def block_of(config: Any) -> int:
-    """Agent steps after which all that is due of them was learned: whole rollouts, or as many as
-    whole updates are made of."""
+    """Agent steps after which everything due has been learned: whole rollouts, or as many steps as
+    whole updates need."""
     rollout, update = (getattr(config, name, 1) for name in ("rollout_steps", "update_every"))
     return lcm(config.run.num_envs * rollout, update)
 
 
 def run_here(case: str, options: Options) -> Row:
-    """`train.run` of an agent as it is, in this process."""
+    """Run an agent's `train.run` unchanged, in this process."""
     agent, threads = case.split("-")
     config = shared_config(agent, int(threads))
     clock, block, played = Stopwatch(options.seconds, WARM_UP[agent]), block_of(config), 0
@@ -70,7 +70,7 @@ def run_here(case: str, options: Options) -> Row:
 
 
 def peer_line(agent: str, threads: int, options: Options) -> list[str]:
-    """The command of RLlib's."""
+    """The command that measures RLlib's agent."""
     values = json.dumps(flat(to_dict(shared_config(agent, threads))))
     return [
         *(str(peer_python("rllib")), "-m", "lab.benchmarks.peers.rllib", agent),
@@ -85,8 +85,8 @@ PEERS = {
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case, then ratios within repeats: by the clock, of the faster number of threads
-    of each, with the aim; by CPU time, of the cheaper one."""
+    """Medians per case, then ratios within repeats: by wall-clock time, with each side's faster
+    number of threads, and the aim; by CPU time, with the cheaper number."""
     rows = cases.median_cases(repeats)
     for agent in AGENTS:
         ours, peer = f"{agent}-", f"rllib_{agent}-"
@@ -95,7 +95,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     return rows
 
 
-one = {"OMP_NUM_THREADS": "1"}  # where nobody says another number
+one = {"OMP_NUM_THREADS": "1"}  # unless set otherwise
 more: Any = {"here": run_here, "peers": PEERS, "table": table, "environment": one}
 main = cases.benchmark("rllib", __doc__, CASES, **more, suffix=SUFFIX, repeats=1, seconds=15.0)
 

@@ -2,8 +2,8 @@
 
 python -m lab.benchmarks.sb3_ppo --preset fast --levels bramble-train --run-dir runs/sb3
 
-It plays the same environments from the same seeds with the same net; `settings` says how the rest
-is passed to it. A setting that it lacks is refused. Its last checkpoint is one of `ppo2`, so
+It plays the same environments from the same seeds with the same net; `settings` translates the
+rest. A setting that it lacks is refused. Its last checkpoint is one of `ppo2`, so
 that the same program plays with either's weights. Needs the `benchmarks` extra.
 """
 
@@ -45,7 +45,7 @@ LACKING: dict[str, Any] = {
     "value_clip_range": None,
     "learning_rate_schedule": "constant",
 }
-"""Settings that Stable-Baselines3 has not, or otherwise than here, and the value it can have."""
+"""Settings that Stable-Baselines3 lacks or handles differently, and the values that it supports."""
 METRICS = {
     "explained_variance": "train/explained_variance",
     "policy_loss": "train/policy_gradient_loss",
@@ -56,12 +56,12 @@ METRICS = {
 
 
 def settings(config: PPO2Config) -> dict[str, Any]:
-    """What PPO is constructed with to do what `ppo2` does with these settings. Raises UserError if
+    """PPO's arguments, so that it does what `ppo2` does with these settings. Raises UserError if
     it cannot.
 
-    Differs from `ppo2`, by Stable-Baselines3's own make: fp32; advantages over N−1 rows' deviation;
-    the clipped value loss is of the moved value alone, not the larger of two; steps are dealt out
-    to minibatches without regard to environments; returns are scaled by their deviation so far at
+    Differs from `ppo2`, by Stable-Baselines3's design: fp32; advantages over N−1 rows' deviation;
+    the clipped value loss is of the moved value alone, not the larger of two; minibatches mix steps
+    of all environments; returns are scaled by their deviation so far at
     each step, not once per rollout.
     """
     values = flat(to_dict(config))
@@ -102,12 +102,12 @@ def settings(config: PPO2Config) -> dict[str, Any]:
 
 
 class Features(BaseFeaturesExtractor):
-    """The net as far as its heads share it: convolutions and a hidden layer."""
+    """The shared part of the net: convolutions and a hidden layer."""
 
     def __init__(self, space: Any, *, net: NetSettings) -> None:
         super().__init__(space, net.hidden)
         made = encoder_of(net, space.shape)
-        # Initial weights are drawn into these, which is impossible where they are channels last.
+        # Initial weights are drawn into these, which is impossible in channels-last format.
         self.encoder = made.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
         self.hidden = nn.Linear(made.features, net.hidden)
 
@@ -116,7 +116,7 @@ class Features(BaseFeaturesExtractor):
 
 
 class Envs(VecEnv):
-    """This project's vector environment, as Stable-Baselines3 wants it: no copies through pipes."""
+    """This project's vector environment for Stable-Baselines3, without copies through pipes."""
 
     def __init__(self, envs: Any, *, seed: int) -> None:
         self.envs, self.first_seed = envs, seed
@@ -156,7 +156,7 @@ class Envs(VecEnv):
 
 
 def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
-    """Environments for it, rewards scaled as these settings say."""
+    """Environments for it, with rewards scaled as the settings say."""
     made = Envs(envs, seed=config.run.seed)
     if not config.normalise_returns:
         return made
@@ -165,7 +165,7 @@ def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
 
 
 class Recorder(BaseCallback):
-    """Writes every episode that ends and a row of metrics per rollout, and ends the run at its last
+    """Writes every ended episode and a row of metrics per rollout, and ends the run at its last
     step."""
 
     def __init__(self, report: Reports, timesteps: int) -> None:
@@ -179,7 +179,7 @@ class Recorder(BaseCallback):
         return whole or self.num_timesteps < self.timesteps
 
     def _on_rollout_start(self) -> None:
-        """The last rollout was learned from; at the start there was none."""
+        """The last rollout has been learned from; at the start there was none."""
         seen = self.logger.name_to_value
         if "train/loss" in seen:
             values = {name: float(seen[theirs]) for name, theirs in METRICS.items()}
@@ -191,7 +191,7 @@ class Recorder(BaseCallback):
 
 
 def pairs(model: PPO, net: nn.Module) -> list[tuple[nn.Module, nn.Module]]:
-    """Each part of Stable-Baselines3's net, and the same of ours."""
+    """Each part of Stable-Baselines3's net, and the same part of ours."""
     policy, ours = (model.policy, net)  # type: Any, Any
     features = policy.features_extractor
     return [

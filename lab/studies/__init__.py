@@ -1,1 +1,1 @@
-"""What learning is worth: cells of agent × levels × seeds × budget."""
+"""Studies of learning: cells of agent × levels × seeds × budget."""

@@ -1,4 +1,4 @@
-"""What learning is worth: `python -m lab.studies NAME` runs a study, or continues it.
+"""Studies of learning: `python -m lab.studies NAME` runs a study, or resumes it.
 
 python -m lab.studies transfer --jobs 2 --write
 python -m lab.studies ppo2 --only adapt explore/plain          # a part of it
@@ -31,34 +31,34 @@ HERE = Path(__file__).parent
 
 @dataclasses.dataclass(frozen=True)
 class StudyConfig:
-    """Run a study's cells (agent × level × seed), say what came of them, or write all tables."""
+    """Run a study's cells (agent × level × seed) and report the results, or write all tables."""
 
     study: str = positional("STUDY")
     """es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight, transfer, or a FILE.yaml like
     them; or tables."""
     out: Path | None = None
-    """Folder for all runs and the tables; none: runs/studies/STUDY."""
+    """Folder for all runs and the tables; default: runs/studies/STUDY."""
     only: tuple[str, ...] = ("",)
-    """Kinds or groups to run, and what they need; none: no run, but the tables of all."""
+    """Kinds or groups to run, with those that they need; empty: run nothing, only write tables."""
     jobs: Count = 2
-    """Runs at a time."""
+    """Number of parallel runs."""
     levels: str = ""
-    """Levels of the kinds that name none, instead of the study's."""
+    """Levels of the kinds that set none, instead of the study's."""
     seeds: Natural = 0
-    """Seeds of the kinds that name none, instead of the study's."""
+    """Seeds of the kinds that set none, instead of the study's."""
     steps: Natural = 0
-    """Agent steps of the kinds that name none, instead of the study's."""
+    """Agent steps of the kinds that set none, instead of the study's."""
     flags: str = ""
     """Further flags of all kinds. Write --flags='--exploit-bias 0.5'."""
     inputs: tuple[str, ...] = ()
-    """NAME=PATH of what the study starts from, instead of its own."""
+    """NAME=PATH of inputs that replace the study's own."""
     write: bool = False
-    """Also write docs/results and lab/studies/results/STUDY.json, where kinds stay that are not in
-    --out."""
+    """Also write docs/results and lab/studies/results/STUDY.json; kinds that are not in --out stay
+    there."""
 
 
 def asked(config: StudyConfig) -> Study:
-    """The study as the command line changes it. Raises UserError if it cannot be so."""
+    """The study with the command line's changes. Raises UserError if they are impossible."""
     study = read_study(config.study, HERE)
     given = dict(word.partition("=")[::2] for word in config.inputs)
     if not all(given.values()):
@@ -81,9 +81,9 @@ def asked(config: StudyConfig) -> Study:
 
 
 def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds:
-    """These kinds and, of the study's others and of those of which nothing is new, what is stored,
-    with its origin: command, commit and machine. Raises UserError if more runs of a kind are stored
-    than are here, or it was made with other settings."""
+    """These kinds, and the stored results of the study's other kinds or of kinds without new ones,
+    with their origin: command, commit and machine. Raises UserError if more runs of a kind are
+    stored than are here, or if it was made with other settings."""
     before = read_result(stored) if stored.exists() else {"kinds": {}}
     found = dict(kinds)
     for name, kind in before["kinds"].items():
@@ -105,7 +105,7 @@ def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run what is not complete, then report."""
+    """Run the incomplete cells, then report."""
     config = parse_command(StudyConfig, argv, command="python -m lab.studies")
     if config.study == "tables":
         if config != StudyConfig("tables"):

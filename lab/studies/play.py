@@ -1,4 +1,4 @@
-"""Players that learn nothing more, as kinds of a study: on levels under the contest's rules.
+"""Players that no longer learn, as kinds of a study: on levels under the contest's rules.
 
 python -m lab.studies.play --agent runs/joint --draws --levels bramble-test --run-dir runs/frozen
 python -m lab.studies.play --sight --agent rainbow/pretrained --draws --run-dir runs/sight
@@ -25,26 +25,26 @@ from retro_agents.run.metrics import EpisodeLog
 
 @dataclasses.dataclass(frozen=True)
 class PlayConfig:
-    """Play levels in turn, one episode each, or test whether the player sees."""
+    """Play levels in turn, one episode each, or test whether the player uses what it sees."""
 
     agent: str = "random"
     """A checkpoint, run folder or shipped agent's name; or random, hold-right, run-and-jump."""
     draws: bool = False
-    """Act as it does while it learns, such as by draws from its policy."""
+    """Act stochastically, as while learning."""
     sight: bool = False
-    """Play by its own frames, by those of other moments, and blind."""
+    """Play with its own frames, with those of other moments, and blind."""
     levels: str = "bramble-test"
-    """Splits and GAME:STATE with commas between, or a CSV with columns game,state."""
+    """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state."""
     timesteps: Count = 10_000
-    """Agent steps in all, whatever the last episode has reached; with --sight: of an episode."""
+    """Total agent steps, wherever the last episode is then; with --sight: per episode."""
     episodes: Natural = 0
-    """Episodes on each level, at most; 0: no limit. With --sight: of each play; 0: ten."""
+    """Maximum number of episodes per level; 0: no limit. With --sight: per play; 0: ten."""
     episode_steps: Count = 4_500
-    """Agent steps after which an episode is cut, without --sight."""
+    """Agent steps after which an episode is truncated, without --sight."""
     seed: Seed = 0
-    """Of the environment and of the player's chance."""
+    """Seed of the environment and of the player."""
     run_dir: Path = Path("runs/frozen")
-    """Its episodes.csv goes here; those of the other two plays of --sight below."""
+    """Folder for episodes.csv, and below it those of the other two plays of --sight."""
 
 
 def play(config: PlayConfig) -> None:
@@ -69,8 +69,8 @@ def play(config: PlayConfig) -> None:
 
 
 def play_sight(config: PlayConfig) -> None:
-    """Write the episodes of all three plays. Raises UserError if there is no such agent, or it
-    looks at nothing."""
+    """Write the episodes of all three plays. Raises UserError if there is no such agent, or if it
+    uses no frames."""
     policy, settings = load_policy(config.agent, seed=config.seed)
     levels, episodes = level_names(config.levels), config.episodes or 10
     check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
@@ -88,8 +88,7 @@ def play_sight(config: PlayConfig) -> None:
 
 
 def new_run(run_dir: Path) -> None:
-    """Make the folder of a run that begins. Raises UserError if it holds a run already, or cannot
-    be written."""
+    """Make a new run's folder. Raises UserError if it holds a run, or cannot be written."""
     if (run_dir / "episodes.csv").exists():
         raise UserError(f"{run_dir} already holds a run; give another --run-dir")
     make_folder(run_dir)

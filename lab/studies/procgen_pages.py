@@ -1,6 +1,6 @@
-"""Pages of docs/results on Procgen: what a course and a competition entry published, beside ours.
+"""Pages of docs/results on Procgen: published numbers of a course and a competition, beside ours.
 
-pages/NAME.yaml holds what was published and what a page says, results/NAME what we measured.
+pages/NAME.yaml holds the published numbers and a page's texts, results/NAME our measurements.
 """
 
 import re
@@ -19,29 +19,28 @@ from retro_agents.judging.tables import decimal, number, records, with_interval
 
 HERE = Path(__file__).parent
 KNOWN_BY = ("method", "encoder", "hidden", "num_levels")
-"""What tells rows of the course's table apart, and by what theirs are found."""
+"""Fields that distinguish rows of the course's table, and by which published rows are found."""
 GROUPED_BY = (*KNOWN_BY, "timesteps")
 Row = Mapping[str, Any]
 
 
 @cache
 def texts(name: str) -> dict[str, Any]:
-    """What a page says; of a published study: source, about, differs, and their numbers."""
+    """A page's texts; for a published study: source, about, differs, and its numbers."""
     text = (HERE / "pages" / f"{name}.yaml").read_text(encoding="utf-8")
     found: dict[str, Any] = yaml.safe_load(text)
     return found
 
 
 def page(name: str, title: str, *parts: str) -> str:
-    """A page of these parts, between what it is about and where its numbers are from."""
+    """A page of these parts, between its introduction and the source of the published numbers."""
     about, differs, source = (texts(name)[part] for part in ("about", "differs", "source"))
     folder = f"lab/studies/results/{name}"
     return document(title, folder, about, *parts, differs, f"Theirs: {source}.")
 
 
 def theirs_of(row: Row) -> dict[str, Any] | None:
-    """What the course found for such a run: of those that are alike the one of most nearly as many
-    steps."""
+    """The course's result for such a run: the similar one with the closest number of steps."""
     rows = [r for r in texts("course")["theirs"] if all(r[n] == row[n] for n in KNOWN_BY)]
     return min(rows, key=lambda r: abs(r["timesteps"] - row["timesteps"]), default=None)
 
@@ -53,7 +52,7 @@ def by_number(value: Any) -> tuple[str, list[float]]:
 
 
 def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows that have the same values of these fields, in the order of these."""
+    """Rows grouped by the values of these fields, in the order of the fields."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in sorted(rows, key=lambda row: [by_number(row[name]) for name in names]):
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
@@ -63,7 +62,7 @@ def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Any, ...], 
 def course_page() -> str:
     """The course's numbers beside ours, method by method."""
     results = results_in("lab/studies/results/course")
-    # A run that two sweeps have in common counts once.
+    # A run that two sweeps share counts once.
     runs = list({
         tuple(row[name] for name in (*GROUPED_BY, "seed")): row
         for result in results.values()
@@ -77,7 +76,7 @@ def course_page() -> str:
 
 
 def course_row(rows: Sequence[Row]) -> dict[str, str]:
-    """Of runs that differ in their seeds: what they are, what they earn, and what theirs said."""
+    """Runs that differ only in their seeds: settings, results, and the published results."""
     first, theirs = rows[0], theirs_of(rows[0]) or {}
 
     def ends(name: str, unit: str) -> list[float]:
@@ -101,7 +100,7 @@ def course_row(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def slopes(runs: Sequence[Row]) -> list[str]:
-    """How train − test changes with the number of levels, for what learned on three or more."""
+    """How train − test changes with the number of levels, for runs on three or more numbers."""
     lines = []
     limited = [run for run in runs if run["num_levels"]]
     for known, rows in grouped(limited, [n for n in GROUPED_BY if n != "num_levels"]).items():
@@ -118,7 +117,7 @@ def slopes(runs: Sequence[Row]) -> list[str]:
 
 
 def entry_page() -> str:
-    """What the runs of each file in results/entry earn, beside the entry's own numbers."""
+    """The results of each file in results/entry, beside the entry's own numbers."""
     parts = []
     for name, result in results_in("lab/studies/results/entry").items():
         rows = [entry_row(row, texts("entry")["theirs"][name]) for row in result["rows"]]
@@ -127,7 +126,7 @@ def entry_page() -> str:
 
 
 def entry_row(row: Row, theirs: Mapping[str, Any]) -> dict[str, str]:
-    """Of one run on one game; what it lacks is empty."""
+    """The row of one run on one game; missing values are empty."""
 
     def of(name: str, *, text: str = "{}") -> str:
         return text.format(decimal(row[name], 2)) if row.get(name) is not None else ""

@@ -1,4 +1,4 @@
-"""What a study has found: its cells as one result, and the result as Markdown."""
+"""A study's results: its cells as one result, and the result as Markdown."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from retro_agents.sweeps.study import Study
 OUT = ROOT / "docs" / "results"
 COUNTS = ("episodes", "finished", "steps")
 THRESHOLDS = (2_500, 5_000, 7_500)
-"""Of the performance profile: a level is worth 10,000."""
+"""Thresholds of the performance profile; a level gives up to 10,000."""
 Kinds = dict[str, dict[str, Any]]
 """Kind -> made, runs {level: {seed: mean return}}, best, episodes, finished, steps, last, curve,
 lost, grown, cpu_hours, sight {play: as runs}; origin of one that was stored before the others."""
@@ -46,7 +46,7 @@ def collect(study: Study, out: Path) -> Kinds:
 
 
 def add(runs: dict[str, dict[str, float]], levels: Mapping[str, float], seed: int) -> None:
-    """Put a run's mean return on each level among those of other seeds, as they are stored."""
+    """Add a run's mean return on each level to those of other seeds, in the stored form."""
     for level, mean in levels.items():
         runs.setdefault(level, {})[str(seed)] = mean
 
@@ -69,13 +69,13 @@ def page(result: Mapping[str, Any]) -> str:
 
 
 def as_runs(stored: Mapping[str, Mapping[str, float]]) -> Runs:
-    """Level -> seed -> mean return, of what is stored, where seeds are text."""
+    """Level -> seed -> mean return, from the stored form, in which seeds are text."""
     found = stored.items()
     return {level: {int(s): mean for s, mean in seeds.items()} for level, seeds in found}
 
 
 def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
-    """A row per kind."""
+    """A table with a row per kind."""
     last = dict.fromkeys(n for kind in kinds.values() for one in kind.get("last", ()) for n in one)
     rows = []
     for name, kind in kinds.items():
@@ -88,7 +88,7 @@ def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:
         seeds = sorted({len(level) for level in as_runs(kind["runs"]).values()})
         each = "–".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
         row["levels × seeds"] = f"{len(as_runs(kind['runs']))} × {each}"
-        # Of a run, mean over those that were played in one go.
+        # Averaged over those runs that were not interrupted.
         known = kind.get("cpu_hours")
         rows.append({**row, "CPU min": f"{60.0 * fmean(known):.1f}" if known else ""})
     return records(rows)
@@ -107,8 +107,8 @@ def score_cells(runs: Runs) -> dict[str, str]:
 
 
 def sight_cells(kind: Mapping[str, Any]) -> dict[str, str]:
-    """Mean by the pictures of other moments, by none, what seeing gains over either, and whether it
-    surely gains over both: of kinds of which that is known."""
+    """Mean with the frames of other moments, mean blind, the gain of seeing over each, and whether
+    both gains are significant; for kinds with a test of sight."""
     own, cells, gains = (
         statistics.seed_means(as_runs(kind["runs"])),
         dict[str, str](),
@@ -125,7 +125,7 @@ def sight_cells(kind: Mapping[str, Any]) -> dict[str, str]:
 
 
 def lost_table(kinds: Kinds) -> str:
-    """Where the points are that an episode lacks, of kinds of which that is known."""
+    """Where episodes lose points, for kinds of which that is known."""
     rows = []
     for name, runs in ((name, kind["lost"]) for name, kind in kinds.items() if "lost" in kind):
         means = {part: fmean(run[part] for run in runs) for part in runs[0]}
@@ -136,7 +136,7 @@ def lost_table(kinds: Kinds) -> str:
 
 
 def grown_table(kinds: Kinds) -> str:
-    """The score so far after each tenth of the steps, mean over runs; empty where one has none."""
+    """The score so far after each tenth of the steps, mean over runs; empty if a run has none."""
     rows = []
     for name, runs in ((name, kind["grown"]) for name, kind in kinds.items() if "grown" in kind):
         tenths = [None if None in of else round(fmean(of)) for of in zip(*runs, strict=True)]
@@ -180,7 +180,7 @@ def level_table(kinds: Kinds) -> str:
 
 
 def curve_table(name: str, curves: Sequence[Mapping[str, Sequence[float]]]) -> str:
-    """What was kept of a kind's metrics: a row per run and column, in the order of their steps."""
+    """The kept columns of a kind's metrics: a row per run and column, in order of steps."""
     return records([
         {name: f"{column}, run {run}", **{str(i): number(v) for i, v in enumerate(values, 1)}}
         for run, curve in enumerate(curves, 1)
@@ -189,18 +189,18 @@ def curve_table(name: str, curves: Sequence[Mapping[str, Sequence[float]]]) -> s
 
 
 def results_in(folder: str) -> dict[str, dict[str, Any]]:
-    """The stored results of a folder, by the names of their files."""
+    """The stored results of a folder, by file name."""
     return {path.stem: read_result(path) for path in sorted((ROOT / folder).glob("*.json"))}
 
 
 def document(title: str, source: str, *parts: str) -> str:
-    """A page of docs/results. source: what its numbers are stored in."""
+    """A page of docs/results. source: where its numbers are stored."""
     mark = f"Generated by `python -m lab.studies tables` from `{source}`; do not edit."
     return "\n\n".join([f"# {title}", mark, *parts]) + "\n"
 
 
 def origin(result: Mapping[str, Any]) -> str:
-    """How and where it was measured."""
+    """How and where the result was measured."""
     machine = result["machine"]
     backends = {"": "", "emulator": "in emulators; ", "native": "natively; "}
     backend = backends[result.get("backend", "")]

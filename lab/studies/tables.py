@@ -1,8 +1,8 @@
-"""Writes docs/results: every table that the stored results give, and nothing else.
+"""Writes docs/results: all tables of the stored results, and nothing else.
 
-lab/benchmarks/results, retro_agents/contest/results and lab/studies/results hold JSON with their
-command, commit and
-machine; retro_agents/games/retro/data/references.csv what reference players reach.
+lab/benchmarks/results, retro_agents/contest/results and lab/studies/results hold JSON with command,
+commit and machine; retro_agents/games/retro/data/references.csv holds the reference players'
+results.
 """
 
 import csv
@@ -24,11 +24,11 @@ from retro_agents.sweeps.study import level_names, short
 
 NOTES = texts("notes")
 WITH_FORMER = ("contest", "jerk-fresh", "es")
-"""Pages of results that it is part of."""
+"""Pages that show the result."""
 
 
 def write() -> None:
-    """Bring docs/results up to date. UserError: a stored result cannot be read."""
+    """Update docs/results. Raises UserError if a stored result cannot be read."""
     for name, text in pages().items():
         write_text(OUT / name, text)
 
@@ -47,7 +47,7 @@ def pages() -> dict[str, str]:
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:
-    """Of one study."""
+    """The page of one study."""
     origins: dict[str, list[str]] = {}
     for kind, own in result["kinds"].items():
         if "origin" in own:
@@ -58,15 +58,15 @@ def study_page(name: str, result: Mapping[str, Any]) -> str:
 
 
 def notes(name: str, results: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Notes where results are of another ROM of BrambleDash than the one that is here, or of other
-    weights than those that are shipped."""
+    """Notes on results from another ROM of BrambleDash than the one here, or from other weights
+    than the shipped ones."""
     played = re.findall(rf'"{GAME}": "(\w+)"', json.dumps(results))
     other = [NOTES["second"]] if set(played) - {rom_hash(GAME)} else []
     return other + [NOTES["former"]] * (name in WITH_FORMER)
 
 
 def speed_page() -> str:
-    """Of all benchmarks, a section each."""
+    """The page of all benchmarks, with a section each."""
     parts = ["What each case times: [cases](../../lab/benchmarks/cases.md)."]
     for name, result in results_in("lab/benchmarks/results").items():
         parts += [f"## {name}", origin(result), *row_tables(result["rows"])]
@@ -74,7 +74,7 @@ def speed_page() -> str:
 
 
 def row_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A table for all rows that begin with the same word; a part of many numbers by itself."""
+    """One table for all rows that begin with the same word; a long row gets its own table."""
     tables: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         first, *others = row
@@ -93,11 +93,11 @@ def row_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 AIMS = {"at_least": "aim: at least", "at_most": "aim: at most", "aim": "aim: at least"}
 WIDE = 8
-"""Columns from which on a single row is shown as a column."""
+"""Number of columns from which a single row is shown as a column."""
 
 
 def title(name: str) -> str:
-    """Of a column."""
+    """A column's title."""
     return AIMS.get(name, name).replace("_", " ")
 
 
@@ -123,7 +123,7 @@ def contest_page() -> str:
 
 
 def contest_row(name: str, result: Mapping[str, Any], runs: Runs) -> dict[str, str]:
-    """Of one contest."""
+    """The row of one contest."""
     agent, overall = result["agent"], result["overall"]
     zones = {short(level).partition(".")[0] for level in level_names("bramble-train")}
     seen, unseen = (
@@ -145,7 +145,7 @@ def contest_row(name: str, result: Mapping[str, Any], runs: Runs) -> dict[str, s
 
 
 def player(agent: Mapping[str, Any]) -> str:
-    """Who played, and how."""
+    """A description of the player."""
     words = [agent["name"], agent["mode"] or "", *agent["flags"]]
     if agent["checkpoint"]:
         words.append(f"from {agent['checkpoint'].partition('/checkpoints')[0]}")
@@ -153,7 +153,7 @@ def player(agent: Mapping[str, Any]) -> str:
 
 
 def references_page() -> str:
-    """What the cartridge's reference players reach, over levels that count alike."""
+    """The reference players' results, with equal weight for all levels."""
     with REFERENCES.open(encoding="utf-8") as file:
         players: dict[str, list[dict[str, str]]] = {}
         for row in csv.DictReader(file):
