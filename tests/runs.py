@@ -167,7 +167,7 @@ def kill_actors(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
         nonlocal killed, since
         played = take(self)
         if killed < KILLS and since == after:
-            os.kill(self.processes[played.actor].pid, signal.SIGKILL)
+            self.ray.kill(self.processes[played.actor])
             killed, since = killed + 1, 0
         elif self.restarts == killed:
             since += 1

@@ -1,14 +1,13 @@
 """Actors: each plays environments with a copy of a policy; one learner takes their blocks.
 
 They are processes of Ray, or one actor is in the learner's own process; the learner's loop is the
-same. Ray starts a dead actor again, which plays its block anew: a block reaches the learner once.
+same. A dead process is replaced by another, which plays what it had not: a block reaches the
+learner once.
 """
 
 import logging
-import os
 import secrets
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from retro_agents.run.fields import learning, machine
 
 Weights = Mapping[str, NDArray]
 RESTARTS = 100
-"""Deaths of one actor that a run survives."""
+"""Deaths of actors that a run survives."""
 PATIENCE = 60
 """Seconds until a run whose actors do not begin says so."""
 
@@ -123,41 +122,27 @@ class LocalActor(Generic[A]):
         self.version = version
 
 
-class Process(NamedTuple):
-    """A life of an actor."""
-
-    pid: int
-    drawn: int
-    """By chance: on another machine a process may have the same number."""
-
-
 class _RayActor:
     """A process of Ray. Its actor is made with the first block, so that an error is the run's."""
 
     def __init__(self, make: Callable[[int, int], Actor], index: int, start: int) -> None:
-        import ray
-
         self.make, self.index, self.start = make, index, start
-        if ray.get_runtime_context().was_current_actor_reconstructed:
-            self.start = secrets.randbits(32)  # it must not play the same again
         self.actor: Actor | None = None
-        self.process, self.played = Process(os.getpid(), secrets.randbits(62)), 0
 
-    def play(self, weights: Weights, version: int) -> tuple[Process, int, Any]:
-        """-> the process, its block's number from 1 on, and the block."""
+    def play(self, weights: Weights, version: int) -> Any:
+        """The next block."""
         self.actor = self.actor or self.make(self.index, self.start)
-        block = self.actor.play(weights, version)
-        self.played += 1
-        return self.process, self.played, block
+        return self.actor.play(weights, version)
 
 
 @final
 class RayActors:
     """Actors in processes of Ray.
 
-    Each has `ahead` + 1 blocks ordered that are not learned from yet. So it waits where the learner
-    is behind, and a block's weights are as old as that. An actor's blocks come in the order in
-    which it played them, though Ray's news of them may not.
+    Each actor has orders for `ahead` + 1 blocks, which its process plays, and `next` takes, in
+    turn. So it waits where the learner is behind, and a block's weights are as old as that. If the
+    process dies, the blocks that it finished are still taken. Then another process takes its place
+    and plays the orders that are left: no block is taken twice.
     """
 
     def __init__(
@@ -172,68 +157,83 @@ class RayActors:
     ) -> None:
         import ray
 
-        self.ray, self.weights = ray, weights
-        self.restarts, self.processes = 0, dict[int, Process]()
-        self.dead = set[Process]()
-        self.early: dict[int, dict[int, ActorBlock]] = {}
-        """Of each actor's process, blocks by their numbers that came before earlier ones."""
-        self.given: dict[int, int] = {}
-        """The number of its last block that was due."""
-        self.due: deque[ActorBlock] = deque()
-        remote: Any = ray.remote(_RayActor)
-        process = remote.options(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)
-        self.actors = [process.remote(make, index, start) for index in range(count)]
+        self.ray, self.make, self.weights = ray, make, weights
+        self.restarts, self.started = 0, False
         self.stored: tuple[int, Any] = (-1, None)
         self.ordered: dict[Any, tuple[int, int]] = {}
-        """What is on its way, the oldest first: actor and version of each."""
+        """Orders, the oldest first: actor and version of each."""
+        self.follows = [False] * count
+        """Whether the next block of an actor continues its last one."""
+        self.processes = [self.begin(index, start) for index in range(count)]
         for index in range(count):
             for _ in range(ahead + 1):
                 self.order(index, version)
 
-    def next(self) -> ActorBlock:
-        """The oldest block that is there. UserError: an actor's own, or it died too often, or Ray's
-        node process did."""
-        while not self.due:
-            self.fetch()
-        return self.due.popleft()
+    def begin(self, index: int, start: int) -> Any:
+        """A process of Ray for an actor."""
+        remote: Any = self.ray.remote(_RayActor)
+        return remote.options(num_cpus=1).remote(self.make, index, start)
 
-    def fetch(self) -> None:
-        """Wait for a block; it is due where those that its actor played before it were, or none is
-        on its way."""
-        with self.failures():
-            ready = self.wait()
-        index, version = self.ordered.pop(ready)
-        with self.failures(index):
-            process, number, block = self.ray.get(ready)
-        if process in self.dead:  # Ray's store had it; the next life has begun, and plays one more
-            self.order(index, self.stored[0])
-            return
-        if self.processes.get(index) != process:  # what an older one still lacks is played anew
-            if index in self.processes:
-                self.restarts += 1
-                self.dead.add(self.processes[index])
-            while self.early.setdefault(index, {}):
-                self.give(index)
-            self.processes[index], self.given[index] = process, 0
-        early = self.early[index]
-        early[number] = ActorBlock(index, version, block)
-        # Of an order that a process had played when it died, Ray's store may have the old block: it
-        # is given in place of the one played anew, whose number then never comes.
-        last = all(index != actor for actor, _ in self.ordered.values())
-        while early and (last or min(early) == self.given[index] + 1):
-            self.give(index)
+    def order(self, actor: int, version: int) -> None:
+        """See `Actors`. Weights of a version are put into Ray's store once."""
+        with self.failures(actor):
+            if self.stored[0] != version:
+                self.stored = version, self.ray.put(self.weights())
+            call = self.processes[actor].play.remote(self.stored[1], version)
+        self.ordered[call] = actor, version
+
+    def next(self) -> ActorBlock:
+        """Wait for the oldest block that is there. Raises UserError if an actor raised one or died
+        too often, or if Ray is gone."""
+        while True:
+            with self.failures():
+                call = self.wait()
+            index, version = self.ordered[call]
+            with self.failures(index):
+                try:
+                    block = self.ray.get(call)
+                except self.dead() as error:
+                    broken = isinstance(error, self.ray.exceptions.RayActorError)
+                    if self.restarts == RESTARTS or (broken and error.actor_init_failed):
+                        raise
+                    self.restart(index)
+                    continue
+            del self.ordered[call]
+            self.started, follows = True, self.follows[index]
+            self.follows[index] = True
+            return ActorBlock(index, version, block, follows)
 
     def wait(self) -> Any:
-        """For the first of the blocks on their way. Says so once where no actor begins."""
-        seconds = None if self.processes else PATIENCE
-        ready, _ = self.ray.wait([*self.ordered], num_returns=1, timeout=seconds)
+        """The oldest order that is played, among the next of each actor. Says so once if no actor
+        starts."""
+        orders: dict[int, Any] = {}
+        for call, (index, _) in self.ordered.items():
+            orders.setdefault(index, call)
+        calls, seconds = [*orders.values()], None if self.started else PATIENCE
+        ready, _ = self.ray.wait(calls, num_returns=1, timeout=seconds)
         if not ready:
             print(
                 f"no block has come for {PATIENCE} s: perhaps other runs have the cluster's CPUs",
                 file=sys.stderr,
             )
-            ready, _ = self.ray.wait([*self.ordered], num_returns=1)
+            ready, _ = self.ray.wait(calls, num_returns=1)
         return ready[0]
+
+    def dead(self) -> Any:
+        """The errors that Ray raises for a block whose process, or its machine, is gone."""
+        known = self.ray.exceptions
+        return known.RayActorError, known.ObjectLostError, known.OutOfMemoryError
+
+    def restart(self, index: int) -> None:
+        """Let another process play an actor's orders, with new draws."""
+        self.ray.kill(self.processes[index])  # it may only be out of reach
+        self.restarts += 1
+        self.follows[index] = False
+        self.processes[index] = self.begin(index, secrets.randbits(32))
+        for call, (actor, _) in [*self.ordered.items()]:
+            if actor == index:
+                del self.ordered[call]
+                self.order(index, self.stored[0])
 
     @contextmanager
     def failures(self, index: int = 0) -> Iterator[None]:
@@ -255,21 +255,6 @@ class RayActors:
         except (OSError, known.RayError) as error:
             reason = str(error).partition("\n")[0]
             raise UserError(f"Ray is gone ({reason}); go on with --resume") from None
-
-    def give(self, index: int) -> None:
-        """Let the earliest block of an actor that has come be due."""
-        number, before = min(self.early[index]), self.given[index]
-        played = self.early[index].pop(number)
-        self.due.append(played._replace(follows=0 < before == number - 1))
-        self.given[index] = number
-
-    def order(self, actor: int, version: int) -> None:
-        """See `Actors`. Weights of a version are put into Ray's store once."""
-        with self.failures(actor):
-            if self.stored[0] != version:
-                self.stored = version, self.ray.put(self.weights())
-            call = self.actors[actor].play.remote(self.stored[1], version)
-        self.ordered[call] = actor, version
 
 
 @contextmanager
