@@ -60,7 +60,7 @@ class Cell(msgspec.Struct, frozen=True):
 
     kind: str
     level: str
-    """GAME:STATE, or several with commas."""
+    """GAME:STATE, or several, separated by commas."""
     seed: int
     together: bool = False
 
