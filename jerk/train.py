@@ -48,7 +48,7 @@ def run(
                 env = episode["env"]
                 final_obs = infos["final_obs"][env]
                 episodes.append(training.end(episode, final_obs, terminated=bool(terminated[env])))
-                training.begin_play(env, obs[env], envs.levels[env])
+                training.begin_episode(env, obs[env], envs.levels[env])
             run.after(episodes, training.summary() if run.due(config.log_every) else {})
     return training.agent
 

@@ -71,9 +71,9 @@ class Training(RunState):
         """The first episode of every environment."""
         self.episodes = [SearchEpisode("")] * self.num_envs
         for env, level in enumerate(levels):
-            self.begin_play(env, obs[env], level)
+            self.begin_episode(env, obs[env], level)
 
-    def begin_play(self, env: int, first: NDArray[np.uint8], level: str) -> None:
+    def begin_episode(self, env: int, first: NDArray[np.uint8], level: str) -> None:
         """An episode on that level; first: its first observation [C,H,W]."""
         self.sequences.starts.setdefault(level, first.copy())
         self.episodes[env] = self.search.begin(level, env_steps=self.env_steps)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import rainbow.train
 import rainbow.training
 from jerk.episode import SearchEpisode
 from jerk.explorer import Rhythm
