@@ -36,7 +36,8 @@ def arguments(environ: Mapping[str, str], given: Sequence[str], *, checkpoint: P
 def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
     """Copy the checkpoint in `given`, else the package's own pretrained one, to `kept`.
 
-    `kept` stays empty for an agent without one. Errors: UserError (a checkpoint that nobody loads).
+    `kept` stays empty for an agent without one. Raises UserError if nobody
+    loads the checkpoint.
     """
     kept.mkdir()
     package = is_package(agent)

@@ -142,7 +142,7 @@ class Training(RunState):
         self.memory.restore(saved.arrays, remembered=state["remembered"], owed=state["owed"])
         set_generator_state(self.memory.rng, state["memory_rng"])
         if envs is None or "rngs" not in state:
-            print("impala: going on with the saved net; new episodes begin", file=sys.stderr)
+            print("impala: resuming with the saved net; new episodes begin", file=sys.stderr)
             return self.begin(envs)
         self.collector = make_collector(self.agent, envs.num_envs)
         obs = restore_run(saved, self.collector, envs)

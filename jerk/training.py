@@ -51,7 +51,9 @@ class Training(RunState):
         device = prepare_device(settings.device, threads=config.torch_threads)
         self.agent = JerkAgent(config, device=str(device))
         if config.rhythm and config.scripts:
-            load_scripts(config.scripts, self.agent.moves.names)  # UserError: there are none
+            load_scripts(
+                config.scripts, self.agent.moves.names
+            )  # raises UserError if there are none
         self.search = Search(self.agent, np.random.default_rng(settings.seed))
         self.sequences, self.memory = self.agent.sequences, self.agent.memory
         self.runs = BestRuns(config.runs)

@@ -46,7 +46,7 @@ class ActorSettings:
             )
 
     def check_share(self, num_envs: int) -> None:
-        """UserError: so many environments cannot be shared evenly."""
+        """Raise UserError if so many environments cannot be shared evenly."""
         if self.actors and (num_envs % self.actors or not num_envs):
             raise UserError(
                 f"--num-envs {num_envs} cannot be shared by {self.actors} actors: give a number of "
@@ -254,7 +254,7 @@ class RayActors:
             ) from None
         except (OSError, known.RayError) as error:
             reason = str(error).partition("\n")[0]
-            raise UserError(f"Ray is gone ({reason}); go on with --resume") from None
+            raise UserError(f"Ray is gone ({reason}); continue with --resume") from None
 
 
 @contextmanager

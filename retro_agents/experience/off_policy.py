@@ -24,8 +24,8 @@ from retro_agents.run.run import EndedEpisode, RunState
 
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
-    """An empty one of an agent's config; capacity: of another size than its. UserError: it would be
-    too short for anything, or finds no memory."""
+    """An empty replay as an agent's config wants it. capacity: its size instead of the config's.
+    Raises UserError if it would be too short for anything, or finds no memory."""
     size = capacity or config.replay_size
     try:
         with memory_for(f"a replay of {size:,} steps", instead="give a smaller --replay-size"):
@@ -165,7 +165,7 @@ class OffPolicy(RunState):
             obs = envs.restore_states(saved.state["envs"])
         else:
             print(
-                f"{self.name}: going on with the saved nets and replay; new episodes begin",
+                f"{self.name}: resuming with the saved nets and replay; new episodes begin",
                 file=sys.stderr,
             )
         seeding.set_rng_state(saved.state["rng"])

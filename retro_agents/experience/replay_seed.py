@@ -54,7 +54,7 @@ def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSetti
     """Put the newest `count` transitions of a checkpoint into a replay that is empty -> how many.
 
     They are those of its recorded episodes, else of its replay; none where it has neither.
-    UserError: they were made otherwise than this run makes them, or do not fit.
+    Raises UserError if they were made otherwise than this run makes them, or do not fit.
     """
     episodes, spec = episodes_of(saved), ours.spec()
     check_played_alike(

@@ -23,7 +23,7 @@ from retro_agents.ground.progress import Progress
 from retro_agents.run.config import to_dict
 from retro_agents.run.metrics import EpisodeLog, Metrics
 
-RESUME = "go on with it: --resume, and no --preset"
+RESUME = "resume it: --resume, and no --preset"
 """What else can be done where a folder already holds a run."""
 
 
@@ -39,7 +39,7 @@ class RunFolder:
     def create(cls, path: Path | str, config: Any, *, instead: str = RESUME) -> "RunFolder":
         """Make the folder and write config.json (of a dataclass or a dictionary).
 
-        instead: said of a run that is there, where it can be gone on from. UserError: the folder
+        instead: said of a run that is there and can be resumed. Raises UserError if the folder
         cannot be written, or already holds a run (nothing is overwritten).
         """
         run = cls(Path(path))
@@ -49,7 +49,7 @@ class RunFolder:
         return run
 
     def check_free(self, *, instead: str = RESUME) -> None:
-        """UserError: the folder already holds a run."""
+        """Raise UserError if the folder already holds a run."""
         if (self.path / "config.json").exists() or (self.path / "metrics.csv").exists():
             if not self.has_checkpoint:
                 instead = "delete this one, which saved no checkpoint"
@@ -59,7 +59,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
-        """A run that exists, to go on with. UserError: no run there, or it cannot be written."""
+        """A run that exists. Raises UserError if there is none, or it cannot be written."""
         run = cls(Path(path))
         if (run.path / "meta.json").is_file():
             raise UserError(f"{path} is a checkpoint: give its run's folder to --run-dir")
@@ -77,19 +77,19 @@ class RunFolder:
         return bool(complete_checkpoints(self.checkpoints))
 
     def check_newest(self, env_steps: int) -> None:
-        """UserError: somebody has saved a later checkpoint than the one that is gone on from."""
+        """Raise UserError if somebody has saved a later checkpoint than the one resumed from."""
         later = [
             path for path in complete_checkpoints(self.checkpoints) if step_of(path) > env_steps
         ]
         if later:
             raise UserError(
-                f"{self.path} has gone on to {later[-1].name} meanwhile: give the command again"
+                f"{self.path} has reached {later[-1].name} meanwhile: repeat the command"
             )
 
     def write_config(self, config: Any) -> None:
-        """Let config.json hold a dataclass or a dictionary, as a run begins or goes on with it.
+        """Write a dataclass or a dictionary into config.json, as a run starts or resumes.
 
-        UserError: it cannot be written.
+        Raises UserError if it cannot be written.
         """
         values = config if isinstance(config, dict) else to_dict(config)
         if "run" in values:  # resume is said of one start, and no setting
@@ -108,7 +108,8 @@ class Reports(NamedTuple):
 
 @contextmanager
 def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[None]:
-    """Keep other processes from writing to a run. UserError: one does; or `otherwise`."""
+    """Keep other processes from writing to a run. Raises UserError if one does; otherwise: its
+    text."""
     held = os.open(folder, os.O_RDONLY)
     try:
         wait_for_lock(
@@ -124,7 +125,7 @@ def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[None]:
 
 @contextmanager
 def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
-    """The folder of a run that begins, or goes on after `env_steps`. Errors: as RunFolder's."""
+    """The folder of a run that starts, or resumes after `env_steps`. Errors are RunFolder's."""
     resume, timesteps = config.run.resume, config.run.timesteps
     path, start = Path(run_dir), env_steps if resume else None
     if resume:
@@ -164,7 +165,7 @@ def interruptible(
     to it, end as that one does. SIGTERM ends all of them at once.
 
     hint: of what to do with the checkpoint, where --resume does not go on from it.
-    KeyboardInterrupt, in the end: it says how the run goes on.
+    Raises KeyboardInterrupt in the end, which says how to resume the run.
     """
     pressed: list[int] = []
 
@@ -174,7 +175,7 @@ def interruptible(
         if pressed:
             raise KeyboardInterrupt
         pressed.append(number)
-        print("\ninterrupted: saving a checkpoint (again: ends at once)", file=sys.stderr)
+        print("\ninterrupted: saving a checkpoint (press again to stop at once)", file=sys.stderr)
 
     usual: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
@@ -193,7 +194,7 @@ def interruptible(
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
-        resumes = f"--run-dir {quote(str(path))} --resume goes on from the last checkpoint"
+        resumes = f"--run-dir {quote(str(path))} --resume resumes from the last checkpoint"
         raise KeyboardInterrupt(hint or resumes) from None
     finally:
         for number in told:

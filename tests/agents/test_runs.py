@@ -156,7 +156,7 @@ def test_a_sigterm_to_emulators_too_saves(tmp_path):
     command = [sys.executable, "-m", "ppo2.train", *flags, "--timesteps", "1000000"]
     command += ["--run-dir", str(tmp_path)]
     said = interrupted(command, tmp_path, number=signal.SIGTERM, told=family)
-    assert said.count("interrupted") == 2 and "--resume goes on from the last checkpoint" in said
+    assert said.count("interrupted") == 2 and "--resume resumes from the last checkpoint" in said
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0
 
 

@@ -154,7 +154,7 @@ def test_the_end_of_ray_is_one_line_whenever_it_comes(call, ray_address):
     with counters(ActorSettings(actors=1, ray_address=ray_address)) as (take, _, actors):
         take()
         actors.ray = but(actors.ray, **{"wait" if call.startswith("a") else call: gone})
-        with pytest.raises(UserError, match=r"^Ray is gone .*go on with --resume$"):
+        with pytest.raises(UserError, match=r"^Ray is gone .*continue with --resume$"):
             take()
 
 

@@ -120,7 +120,7 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
         def next(self):
             self.left -= 1
             if self.left < 0:
-                raise UserError("Ray is gone; go on with --resume")
+                raise UserError("Ray is gone; continue with --resume")
             return self.here.next()
 
     @contextmanager

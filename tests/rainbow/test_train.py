@@ -164,7 +164,7 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, 
         def wait(self):
             self.left -= 1
             if self.left < 0:
-                raise UserError("Ray is gone; go on with --resume")
+                raise UserError("Ray is gone; continue with --resume")
             return super().wait()
 
     def playing(training, _, obs):
