@@ -58,9 +58,9 @@ def train_in_world(argv: Sequence[str] | None, world: World) -> None:
     """Train as a command line says, in this process of the world."""
     with agreeing(world):
         config = parse(argv)
-        mine = config.run.num_envs  # of each process
-        part = slice(world.rank * mine, (world.rank + 1) * mine)
-        envs = make_for(replaced(config, num_envs=mine * world.size), part=part)
+        share = config.run.num_envs  # of each process
+        part = slice(world.rank * share, (world.rank + 1) * share)
+        envs = make_for(replaced(config, num_envs=share * world.size), part=part)
     train(partial(run, world=world), config, envs)
 
 

@@ -46,22 +46,22 @@ class Training(RunState):
         return self.generation
 
     def start(self, init: Path | str | None, envs: VectorEnv) -> None:
-        """Begin a run, with a checkpoint's net if one is given."""
+        """Starts a run, with a checkpoint's net if one is given."""
         settings = self.config.run
         seed_everything(settings.seed)
         # One thread: the environments and the other processes of the run have the other cores.
         device = prepare_device(settings.device, threads=1)
         self.agent = agent = ESAgent.start(self.config, init, device=str(device))
         self.config = agent.config
-        # Where rows do not begin what they are told, what plays where is one level to us.
-        here = ",".join(sorted(set(envs.levels)))
-        self.levels = level_names(settings.levels) if envs.resets_rows else [here]
+        # If rows cannot be given a level, all that they play counts as one.
+        whole = ",".join(sorted(set(envs.levels)))
+        self.levels = level_names(settings.levels) if envs.resets_rows else [whole]
         noise = Noise(settings.seed, len(agent.theta))
         self.learner = Learner(agent.theta, self.config, noise=noise)
         self.rows = Rows(envs, agent, noise=noise, levels=self.levels)
 
     def plan(self) -> Plan:
-        """The episodes of the next generation."""
+        """Returns the episodes of the next generation."""
         config, seed = self.config, self.config.run.seed
         count = config.levels_per_generation
         return Plan(
@@ -73,15 +73,15 @@ class Training(RunState):
         )
 
     def play(self, plan: Plan) -> Records:
-        """Play a generation together -> the records of all processes, in the order of the plan;
-        some are missing where the budget of environments that begin episodes by themselves has
-        ended. Raises RuntimeError if the processes have come to differ."""
-        world, theta, began = self.world, self.learner.theta, time.monotonic()
+        """Plays a generation. Returns the records of all processes, in the order of the plan; some
+        are missing if environments that start episodes by themselves have used up the budget.
+        Raises RuntimeError if the weights of the processes differ."""
+        world, theta, start = self.world, self.learner.theta, time.monotonic()
         waited, sent = world.waited, world.sent
         budget = self.config.run.timesteps - self.env_steps
-        mine, steps = self.rows.play(plan, world, theta=theta, budget=budget)
+        own, steps = self.rows.play(plan, world, theta=theta, budget=budget)
         head = np.array([steps, zlib.crc32(theta.tobytes())], np.int64).tobytes()
-        answers = world.exchange(head + mine.tobytes(), may_leave=True)
+        answers = world.exchange(head + own.tobytes(), may_leave=True)
         heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])
         if (heads[:, 1] != heads[0, 1]).any():
             raise RuntimeError(
@@ -89,24 +89,24 @@ class Training(RunState):
                 "differs; run them on machines that are alike"
             )
         records = np.concatenate([np.frombuffer(answer[16:], RECORD) for answer in answers])
-        taken, seconds = int(heads[:, 0].sum()), max(time.monotonic() - began, 1e-9)
-        self.env_steps += taken
+        steps, seconds = int(heads[:, 0].sum()), max(time.monotonic() - start, 1e-9)
+        self.env_steps += steps
         self.timing = {
             "episodes_per_second": len(records) / seconds,
-            "steps_per_second": taken / seconds,
+            "steps_per_second": steps / seconds,
             "waiting": (world.waited - waited) / seconds,
             "bytes": world.sent - sent,
         }
         return np.sort(records, order="task")
 
     def learn(self, plan: Plan, records: Records) -> dict[str, float]:
-        """One update from a whole generation -> its metrics."""
-        world, began, sent = self.world, time.monotonic(), self.world.sent
+        """Makes one update from a whole generation. Returns its metrics."""
+        world, start, sent = self.world, time.monotonic(), self.world.sent
         (returns, current), slots = plan.returns(records), plan.turns
         learned = self.learner.update(returns, slots, generation=self.generation, world=world)
         self.agent.theta = self.learner.theta
         self.generation += 1
-        self.timing["update_seconds"] = time.monotonic() - began
+        self.timing["update_seconds"] = time.monotonic() - start
         self.timing["bytes"] += world.sent - sent
         spreads = [returns[slots == slot].std(dtype=np.float64) for slot in np.unique(slots)]
         values = {
@@ -119,19 +119,19 @@ class Training(RunState):
         return {**values, **learned, "generation": self.generation}
 
     def episodes(self, plan: Plan, records: Records) -> list[EndedEpisode]:
-        """A generation's episodes, as the run reports them; a member's number stands for that of
-        its environment."""
-        found = []
+        """Returns a generation's episodes, as the run reports them, with the number of the member
+        as that of the environment."""
+        episodes = []
         for record in records:
             task = plan.task(int(record["task"]))
             episode = {name: record[name] for name in ("r", "progress", "finished")}
             episode |= {"l": record["steps"], "level": self.levels[plan.slots[task.slot]]}
-            found.append((self.env_steps, task.member, episode))
-        return found
+            episodes.append((self.env_steps, task.member, episode))
+        return episodes
 
     def save(self, run_dir: Path | str, envs: VectorEnv) -> None:
-        """Write a checkpoint, from which any number of processes resume; exactly where the
-        environment resets single rows, elsewhere in new episodes."""
+        """Writes a checkpoint, from which any number of processes can resume: exactly if the
+        environment resets single rows, otherwise in new episodes."""
         if self.rank:
             return
         save_checkpoint(
@@ -146,8 +146,8 @@ class Training(RunState):
         )
 
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> None:
-        """Become what the run's last checkpoint holds. Raises UserError if it is an agent alone, or
-        this run searches other weights."""
+        """Restores the run's last checkpoint. Raises UserError if it is an agent alone, or this run
+        searches other weights."""
         saved = load_to_resume(run_dir).of(self.name)
         self.start(saved.folder, envs)
         saved.check_run("optimiser")
@@ -155,5 +155,5 @@ class Training(RunState):
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.env_steps = saved.counters["env_steps"]
         self.generation = saved.counters["generation"]
-        if not envs.resets_rows:  # not in the levels that the run began with
+        if not envs.resets_rows:  # not in the run's first levels again
             self.rows.reset(actor_seed(self.config.run.seed, 0, self.env_steps))

@@ -61,7 +61,7 @@ class Actor:
 
 
 def make_actor(config: ImpalaConfig, index: int, start: int) -> Actor:
-    """An actor for a process of its own, with its share of the environments."""
+    """Makes an actor for a process of its own, with its share of the environments."""
     torch.set_num_threads(1)
     part = config.acting.share(index, config.run.num_envs)
     own = replaced(config, device="cpu", seed=actor_seed(config.run.seed, index, start))
@@ -76,11 +76,11 @@ def make_actor(config: ImpalaConfig, index: int, start: int) -> Actor:
 def playing(
     training: Training, envs: VectorEnv | None, obs: NDArray[np.uint8] | None
 ) -> Iterator[Actors]:
-    """What plays for a run. envs, obs: of this process, see `Training.start`; None: actors make
-    their own."""
+    """Yields what plays for a run. envs, obs: of this process, see `Training.start`; None if actors
+    play, which make their own."""
     agent, version = training.agent, training.updates
     if envs is not None and obs is not None:
-        assert training.collector is not None, "it plays here"
+        assert training.collector is not None, "Training.start made one"
         yield LocalActor(Actor(agent, envs, training.collector, obs), version=version)
         return
     config: ImpalaConfig = agent.config

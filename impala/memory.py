@@ -105,13 +105,13 @@ def sequences_of(
 
 
 class Block(NamedTuple):
-    """What an actor sends."""
+    """What an actor sends to the learner."""
 
     sequences: Sequences | None
-    """None where the run's steps ended within it: then the actor keeps them."""
+    """None if the run's steps ended within the rollout: the actor then keeps it."""
     env_steps: int
     episodes: list[EndedEpisode]
-    """The episodes that ended in it, their steps counted from its beginning."""
+    """The episodes that ended in the block, with steps counted from its start."""
 
 
 class Memory:

@@ -37,12 +37,12 @@ class Training(RunState):
     config: ImpalaConfig
     env_steps: int = 0
     clock: int = 0
-    """Agent steps by the last block; while a saved one is being filled, by the one before."""
+    """Agent steps of the blocks that were counted, without a saved part of one."""
     updates: int = 0
     """Batches learned from."""
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     collector: Collector | None = None
-    """Plays the environments of this process; None: actors play."""
+    """Plays the environments of this process; None if actors play."""
 
     def __post_init__(self) -> None:
         config = self.config
@@ -61,15 +61,15 @@ class Training(RunState):
         )
 
     def count(self, block: Block) -> list[EndedEpisode]:
-        """Count a block -> the episodes that ended in it."""
+        """Counts a block. Returns the episodes that ended in it."""
         ended = [(self.env_steps + step, env, episode) for step, env, episode in block.episodes]
         self.clock = self.env_steps = self.env_steps + block.env_steps
         self.recent_returns.extend(episode["r"] for *_, episode in ended)
         return ended
 
     def learn(self, block: Block) -> dict[str, float]:
-        """Learn from the batches that a block makes full, and from remembered ones -> metrics,
-        means over the new ones; none where there were none."""
+        """Learns from the batches that a block completes, and from remembered ones. Returns means
+        of the new batches' metrics; none if there were none."""
         if block.sequences is None:
             return {}
         before = self.env_steps - block.sequences.actions.size
@@ -87,13 +87,13 @@ class Training(RunState):
         return {**means, "updates": self.updates} if rows else {}
 
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Begin a run, with a checkpoint's weights if one is given -> as `begin`."""
+        """Starts a run, with a checkpoint's weights if one is given. Returns as `begin` does."""
         if init:
             self.agent.start_from(init)
         return self.begin(envs)
 
     def begin(self, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Begin new episodes -> the first observations; None: actors play."""
+        """Begins new episodes. Returns the first observations, or None if actors play."""
         if envs is None:
             return None
         self.collector = make_collector(self.agent, envs.num_envs, env_steps=self.env_steps)
@@ -101,8 +101,8 @@ class Training(RunState):
         return obs
 
     def save(self, run_dir: Path | str, envs: VectorEnv | None) -> None:
-        """Write a checkpoint, from which a run resumes: exactly where this process plays; without
-        environments actors will begin new episodes."""
+        """Writes a checkpoint, from which a run can resume: exactly if this process plays; actors
+        will begin new episodes."""
         arrays: dict[str, NDArray[Any]] = self.memory.arrays()
         state: dict[str, Any] = {
             "rng": rng_state(),
@@ -126,8 +126,8 @@ class Training(RunState):
         )
 
     def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Become what the run's last checkpoint holds -> the observations to act on; where actors
-        play, or played, as `begin`."""
+        """Restores the run's last checkpoint. Returns the observations to act on, or as `begin`
+        does if actors play, or did."""
         saved = load_to_resume(run_dir)
         saved.check_run("memory_rng")
         self.agent.load_weights(saved)
@@ -151,8 +151,8 @@ class Training(RunState):
 
 
 def make_collector(agent: ImpalaAgent, num_envs: int, *, env_steps: int = 0) -> Collector:
-    """What plays so many environments of a process. env_steps: of the run before, when it had
-    actors: they have played what its own seed gives."""
+    """Makes what plays the environments of a process. env_steps: of the run so far, if it had
+    actors: they have played what its own seed draws."""
     config = agent.config
     collector = Collector(
         agent,

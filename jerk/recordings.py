@@ -30,15 +30,15 @@ class Recordings:
             self.best[level] = (value, name)
         return name
 
-    def keep(self, names: Collection[str]) -> None:
-        """Remove the recordings of ended episodes, except these and the best. Called when a
-        checkpoint is written, because a run that resumes from the previous one needs its files."""
-        kept = {*names, *(name for _, name in self.best.values())}
+    def prune(self, names: Collection[str]) -> None:
+        """Removes the recordings of ended episodes, except these and the best. To be called after
+        a checkpoint was written: a run resumed from the one before may need all there were."""
+        needed = {*names, *(name for _, name in self.best.values())}
         for env, ended in enumerate(self.episodes):
             for path in (self.folder / f"env-{env:02d}").glob("*.bk2"):
                 number = path.stem.rpartition("-")[2]
                 over = number.isdecimal() and int(number) < ended
-                if over and path.relative_to(self.folder).as_posix() not in kept:
+                if over and path.relative_to(self.folder).as_posix() not in needed:
                     path.unlink()
 
     def save(self) -> dict[str, Any]:

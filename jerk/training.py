@@ -63,7 +63,7 @@ class Training(RunState):
             self.recordings = Recordings(Path(settings.run_dir) / recordings.FOLDER, self.num_envs)
 
     def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Begin a run, from a checkpoint if one is given -> the first observations."""
+        """Starts a run, from a checkpoint if one is given. Returns the first observations."""
         self.agent.start_from(init)
         obs, _ = envs.reset(seed=self.config.run.seed)
         self.begin(obs, envs.levels)
@@ -90,18 +90,18 @@ class Training(RunState):
     def end(
         self, report: dict[str, Any], last: NDArray[np.uint8], *, terminated: bool
     ) -> EndedEpisode:
-        """An episode is over, of which the environment reports that -> what the run reports. last:
-        its last observation [C,H,W]."""
+        """Ends an episode, of which the environment gives a report. Returns what the run reports.
+        last: its last observation [C,H,W]."""
         episode = self.episodes[report["env"]]
         self.recent_returns.append(report["r"])
-        kept = self.search.end(episode, cut=bool(report.get("rotated", False)))
+        sequence = self.search.end(episode, cut=bool(report.get("rotated", False)))
         length, value = furthest_point(episode.rewards)
         if self.config.write_replay and self.runs.wants(episode.level, value):
             self.keep_run(episode, length, last[-self.spec.channels :], terminated=terminated)
         if self.recordings is not None:
             name = self.recordings.ended(report["env"], episode.level, report["r"])
-            if kept is not None and not kept.recording:
-                kept.recording = name
+            if sequence is not None and not sequence.recording:
+                sequence.recording = name
         return self.env_steps, report["env"], {**report, "kind": episode.kind}
 
     def keep_run(
@@ -143,8 +143,8 @@ class Training(RunState):
         return values
 
     def save(self, run_dir: Path | str, envs: VectorEnv) -> None:
-        """Write a checkpoint, from which a run resumes exactly, sequences.json, and the replay; of
-        the recordings only those stay that it names."""
+        """Writes a checkpoint, from which a run can resume exactly, sequences.json, and the replay.
+        Removes recordings that the checkpoint does not name."""
         run_dir, agent, spec = Path(run_dir), self.agent, self.spec
         table = {"buttons": spec.action_names, "frame_skip": spec.frame_skip}
         table |= {"levels": self.sequences.as_json()}
@@ -175,11 +175,11 @@ class Training(RunState):
         if self.config.write_replay and len(self.runs):
             self.write_replay(run_dir / REPLAY)
         if self.recordings is not None:
-            self.recordings.keep(self.sequences.recordings())
+            self.recordings.prune(self.sequences.recordings())
 
     def write_replay(self, folder: Path) -> None:
-        """Write the best runs as recorded episodes, the best of all last, with the policy
-        that JERK had, as it came."""
+        """Writes the best runs as recorded episodes, the best of all last, with the policy that
+        JERK was given."""
         runs, policy = self.runs.all(), self.agent.policy
         behind: dict[str, Any] = {}
         if policy is not None:
@@ -189,8 +189,8 @@ class Training(RunState):
         write_episodes(folder, runs, env_steps=self.env_steps, **behind)
 
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Become what the run's last checkpoint holds -> the observations to act on. A replay that
-        was written later goes, as rows of metrics do."""
+        """Restores the run's last checkpoint. Returns the observations to act on. Removes a replay
+        that was written later, as rows of metrics are removed."""
         run_dir, saved = Path(run_dir), load_to_resume(run_dir)
         self.agent.restore(saved)
         state = saved.state

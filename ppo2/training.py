@@ -89,7 +89,7 @@ class Training(OnPolicy):
         return rewards, metrics
 
     def save(self, run_dir: Path | str, envs: VectorEnv, **_: Any) -> None:
-        """Write a checkpoint, from which any number of processes resume exactly."""
+        """Writes a checkpoint, from which any number of processes can resume exactly."""
         own: dict[str, Any] = {"state": {"kl_weight": float(self.learner.kl_weight)}}
         if self.novelty is not None:
             own["arrays"] = {"novelty": self.novelty.array()}
@@ -99,8 +99,8 @@ class Training(OnPolicy):
             own["rows"] = {"rnd_sums": self.rnd.scale.sums.tolist()}
         super().save(run_dir, envs, keep=sys.maxsize if self.config.num_checkpoints else 2, **own)
 
-    def take(self, saved: Checkpoint) -> None:
-        """Take the penalty's weight and the bonuses. Raises UserError if one was not on."""
+    def restore_own(self, saved: Checkpoint) -> None:
+        """Restores the penalty's weight and the bonuses. Raises UserError if one was off."""
         for name, stored in (("novelty", saved.arrays), ("rnd", saved.tensors)):
             if getattr(self, name) is not None and name not in stored:
                 raise UserError(
@@ -111,6 +111,6 @@ class Training(OnPolicy):
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])
         if self.rnd is not None:
-            sums = saved.state["rnd_sums"][self.collector.mine]
+            sums = saved.state["rnd_sums"][self.collector.share]
             self.rnd.restore(saved.tensors["rnd"])
             self.rnd.scale.restore(saved.state["rnd_moments"], sums)

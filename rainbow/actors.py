@@ -29,7 +29,7 @@ class LocalSteps:
         *,
         first: int = 0,
     ) -> None:
-        """obs: to act on; None: new episodes begin. first: number of the first environment."""
+        """obs: to act on; None begins new episodes. first: the number of the first environment."""
         self.training, self.envs, self.first = training, envs, first
         self.begins = obs is None
         if obs is None:
@@ -38,7 +38,7 @@ class LocalSteps:
         self.obs = obs
 
     def begin(self) -> None:
-        """Let the environments take a step."""
+        """Starts a step of the environments."""
         training, epsilon = self.training, self.training.epsilon()
         if epsilon is not None:
             epsilon = epsilon[self.first : self.first + len(self.obs)]
@@ -46,7 +46,7 @@ class LocalSteps:
         self.envs.step_async(self.actions)
 
     def wait(self) -> Step:
-        """Wait for that step."""
+        """Waits for that step."""
         newest = self.obs[:, -self.training.replay.frames.shape[1] :]
         self.obs, rewards, terminated, truncated, infos = self.envs.step_wait()
         finals, episodes = infos.get("final_obs", ()), ended_episodes(infos)
@@ -56,7 +56,7 @@ class LocalSteps:
         return step
 
     def summary(self) -> dict[str, float]:
-        """Metrics of playing: none."""
+        """Returns no metrics: there are none of playing."""
         return {}
 
 
@@ -72,11 +72,11 @@ class ActorSteps:
         self.lag = 0
 
     def begin(self) -> None:
-        """Nothing: actors begin by themselves."""
+        """Does nothing: actors play by themselves."""
 
     def wait(self) -> Step:
-        """The next step of a block. An actor whose block is begun plays its next one, with the
-        weights as they are now; so none is further ahead than that."""
+        """Returns the next step of a block. When a block is opened, its actor plays the next one
+        with the current weights; so no actor is further ahead than that."""
         if not self.steps:
             training, (actor, _, block, follows) = self.training, self.actors.next()
             self.steps.append(block[0]._replace(begins=block[0].begins or not follows))
@@ -88,7 +88,7 @@ class ActorSteps:
         return self.steps.popleft()
 
     def summary(self) -> dict[str, float]:
-        """Updates that the last block's weights were behind when it came; actors' deaths."""
+        """Returns how many updates old the last block's weights were, and how often actors died."""
         return {"policy_lag": self.lag, "actor_restarts": self.actors.restarts}
 
 
@@ -112,8 +112,8 @@ class Actor:
         self.local = LocalSteps(self.training, make_for(config, part=part), first=part.start)
 
     def play(self, weights: Weights | None, version: int) -> list[Step]:
-        """A block. version: agent steps of the run before it. Its priorities are of these weights,
-        the target's too."""
+        """Plays a block. version: agent steps of the run before it. Its priorities are computed
+        with these weights, for the target too."""
         training = self.training
         if weights is not None:
             training.agent.take_arrays(weights)
@@ -122,7 +122,7 @@ class Actor:
         return [self.step() for _ in range(training.config.block_steps)]
 
     def step(self) -> Step:
-        """One step, with its losses."""
+        """Plays one step and computes its losses."""
         self.local.begin()
         step = self.local.wait()
         losses = self.training.remember(step)
@@ -134,8 +134,8 @@ class Actor:
 def playing(
     training: Training, envs: VectorEnv | None, obs: NDArray[np.uint8] | None
 ) -> Iterator[LocalSteps | ActorSteps]:
-    """What plays for a run. envs: of this process; None: actors make their own. obs: to act on, see
-    `LocalSteps`."""
+    """Yields what plays for a run. envs: of this process; None if actors play, which make their
+    own. obs: see `LocalSteps`."""
     if envs is not None:
         yield LocalSteps(training, envs, obs)
         return

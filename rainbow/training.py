@@ -65,7 +65,7 @@ class Training(OffPolicy):
         return epsilon_ladder(rate, self.num_envs, exponent=config.epsilon_ladder)
 
     def update(self) -> None:
-        """Draw a batch, learn from it, and set its priorities."""
+        """Draws a batch, learns from it, and sets its priorities."""
         config = self.config
         beta = linear(
             config.priority_beta,
@@ -76,19 +76,19 @@ class Training(OffPolicy):
         self.learn(beta=beta)
 
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> None:
-        """Begin a run, from a checkpoint and with another's convolutions if these are given."""
+        """Starts a run, from a checkpoint and with another's convolutions if they are given."""
         super().start(init, envs)
         if self.config.init_encoder:
             self.take_encoder(self.config.init_encoder)
 
     def add(self, step: Step) -> list[EndedEpisode]:
-        """Remember and count a step -> the episodes that ended in it."""
+        """Remembers and counts a step. Returns the episodes that ended in it."""
         self.remember(step)
         return self.count(len(step.actions), step.episodes, first=step.first)
 
     def remember(self, step: Step) -> NDArray[np.float32] | None:
-        """Add a step to the replay -> the losses [K] that became the priorities of the transitions
-        that it completes, where they do."""
+        """Adds a step to the replay. Returns the losses [K] that became the priorities of the
+        transitions that it completes, if they do."""
         if step.begins:
             self.judge(self.replay.cut(step.first + np.arange(len(step.actions))))
         return self.judge(self.replay.add(*step[:6], first=step.first), step.losses)
@@ -96,10 +96,11 @@ class Training(OffPolicy):
     def judge(
         self, complete: NDArray[np.int64], losses: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32] | None:
-        """Let new transitions [K] have their losses as priorities, if they are to -> these.
+        """Sets the losses of new transitions [K] as their priorities, if the config says so, and
+        returns them.
 
-        losses: an actor's. It knows of steps before a block that was lost: where what those
-        complete is not here, the losses are computed anew.
+        losses: an actor's. The actor may have played a block that was lost. If its losses are of
+        transitions that are not here, they are computed anew.
         """
         if not self.config.initial_priorities or not len(complete):
             return losses

@@ -51,7 +51,7 @@ class StochasticPolicy(Protocol):
 class Collector:
     """Plays rollouts, and holds all state that this changes, except the environments'.
 
-    In a group, each process plays the environments `mine`, numbered over all processes. Each
+    In a group, each process plays the environments `share`, numbered over all processes. Each
     environment has its own generator, so that the group plays the same as one process would.
     """
 
@@ -76,8 +76,8 @@ class Collector:
         self.ended: list[EndedEpisode] = []
         """Episodes of this process that are not yet reported."""
         self.group = Group()
-        self.mine = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
-        numbers = range(self.mine.start, self.mine.stop)
+        self.share = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
+        numbers = range(self.share.start, self.share.stop)
         self.rngs = [np.random.default_rng([self.seed, i]) for i in numbers]
         self.state = policy.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
@@ -107,7 +107,7 @@ class Collector:
         """Seeds of this process's environments, the same as in a single process."""
         if self.group.size == 1:
             return int(self.seed)
-        return [*row_seeds(self.seed, self.mine.stop)[self.mine]]
+        return [*row_seeds(self.seed, self.share.stop)[self.share]]
 
     def steps_to_play(self) -> int:
         """Steps until the rollout is full or the run is over."""
@@ -122,7 +122,7 @@ class Collector:
     def begin_rollout(self) -> None:
         """Draw a rollout's random numbers, each environment's from its own generator."""
         self.rollout.clear()
-        self.began = [generator_state(rng) for rng in self.rngs]
+        self.generator_states = [generator_state(rng) for rng in self.rngs]
         draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
         self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
 
@@ -223,7 +223,7 @@ class Collector:
         self.progress[part] += rewards / self.spec.reward_scale
         self.starts[part] = terminated | truncated
         for episode in ended_episodes(infos):
-            self.ended.append((env_steps, self.mine.start + episode["env"], episode))
+            self.ended.append((env_steps, self.share.start + episode["env"], episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
 

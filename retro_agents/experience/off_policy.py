@@ -24,8 +24,8 @@ from retro_agents.run.run import EndedEpisode, RunState
 
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
-    """An empty replay as an agent's config wants it. capacity: its size instead of the config's.
-    Raises UserError if it would be too short for anything, or finds no memory."""
+    """Makes an empty replay for an agent's config; capacity: of another size. Raises UserError if
+    it is too short to learn from, or there is no memory for it."""
     size = capacity or config.replay_size
     try:
         with memory_for(f"a replay of {size:,} steps", instead="give a smaller --replay-size"):
@@ -44,8 +44,8 @@ def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
 
 
 class OffPolicy(RunState):
-    """What an agent's own `Training` extends: it makes `agent` and `learner`, which has a `target`
-    and an `optimiser`, after this, since what is drawn is seeded here."""
+    """The base of a `Training` that learns from a replay. The subclass makes the `agent` and the
+    `learner`, which has a `target` and an `optimiser`, after this has seeded the generators."""
 
     env_steps = 0
     learner: Any
@@ -62,63 +62,63 @@ class OffPolicy(RunState):
         self.replay = make_replay(config, num_envs)
 
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Begin a run, from a checkpoint if one is given -> as `begin`."""
+        """Starts a run, from a checkpoint if one is given. Returns as `begin` does."""
         if init:
             self.start_from(init)
         return self.begin(envs)
 
     def begin(self, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Begin new episodes -> the first observations; None: what plays will do it."""
+        """Begins new episodes. Returns the first observations, or None if what plays does this."""
         return None
 
     def start_from(self, init: Path | str) -> None:
-        """Take the weights of another run's checkpoint, and its newest transitions as a seed; of
-        recorded episodes without such an agent, only these."""
+        """Takes the weights of another run's checkpoint, and seeds the replay with its newest
+        transitions, or with recorded episodes, which may come without weights."""
         saved, config = load_checkpoint(init), self.config
         if saved.agent == self.name or not episodes_of(saved):
             self.take(saved)
         self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
 
     def take(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's weights, for the target too."""
+        """Takes a checkpoint's weights, for the target too."""
         raise NotImplementedError
 
     def count(
         self, rows: int, episodes: Sequence[dict[str, Any]], *, first: int = 0
     ) -> list[EndedEpisode]:
-        """Count a step of so many environments -> the episodes that ended in it, as the run reports
-        them. first: number of the first environment."""
+        """Counts a step of so many environments. Returns the episodes that ended in it, as the run
+        reports them. first: the number of the first environment."""
         self.env_steps += rows
         self.recent_returns.extend(episode["r"] for episode in episodes)
         return [(self.env_steps, first + episode["env"], episode) for episode in episodes]
 
     def updates_due(self) -> int:
-        """Updates that should have been made by now; none more while there is nothing to draw."""
+        """Returns the number of updates due by now; it stays while there is nothing to draw."""
         if self.replay.tree.total <= 0.0:
             return self.updates
         start = max(0, self.config.learning_starts - self.seeded)
         return max(0, self.env_steps - start) // self.config.update_every
 
     def learn(self, *, beta: float) -> None:
-        """Draw a batch, learn from it, and set its priorities. beta: of importance weights."""
+        """Draws a batch, learns from it, and sets its priorities. beta: of importance weights."""
         batch = self.replay.sample(self.config.batch_size, beta=beta, rng=self.rng)
         losses, self.latest = self.learner.update(batch)
         self.replay.update_priorities(batch.indices, losses.cpu().numpy())
         self.updates += 1
 
     def summary(self) -> dict[str, float]:
-        """The numbers of one row of metrics.csv."""
+        """Returns the numbers of one row of metrics.csv."""
         values = {name: float(value) for name, value in self.latest.items()}
         if self.recent_returns:
             values["mean_return"] = float(np.mean(self.recent_returns))
         return {**values, "updates": self.updates, "replay": self.replay.size}
 
     def counters(self) -> dict[str, int]:
-        """What is counted, by its attribute's name."""
+        """Returns what is counted, by the name of its attribute."""
         return {"env_steps": self.env_steps, "updates": self.updates, "seeded": self.seeded}
 
     def save(self, run_dir: Path | str, envs: VectorEnv | None) -> None:
-        """Write a checkpoint, from which a run resumes exactly; without environments, in new
+        """Writes a checkpoint, from which a run can resume: exactly, or without environments in new
         episodes."""
         save_checkpoint(
             Path(run_dir) / "checkpoints",
@@ -141,8 +141,8 @@ class OffPolicy(RunState):
         )
 
     def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Become what the run's last checkpoint holds -> the observations to act on; where its
-        environments' states are not known, or actors play, as `begin`."""
+        """Restores the run's last checkpoint. Returns the observations to act on, or as `begin`
+        does if the environments' states are not known, or actors play."""
         saved, config = load_to_resume(run_dir), self.config
         saved.check_run("replay_rng")
         self.agent.load_weights(saved)

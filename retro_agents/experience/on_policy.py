@@ -25,8 +25,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class OnPolicy(RunState):
-    """What an agent's own `Training` extends that learns from whole rollouts: it makes `learner`,
-    which has an `optimiser`, after this."""
+    """The base of a `Training` that learns from whole rollouts. It has a `collector`; the subclass
+    makes the `learner`, which has an `optimiser`."""
 
     learner: Any
 
@@ -45,21 +45,21 @@ class OnPolicy(RunState):
         self.recent_returns = self.collector.recent_returns
 
     def any(self, here: bool) -> bool:
-        """Whether it is true in any process."""
+        """Returns whether `here` is true in any process."""
         return self.group.any(here)
 
     @property
     def env_steps(self) -> int:
-        """Agent steps taken, of all processes."""
+        """The agent steps that all processes have taken."""
         return self.collector.env_steps
 
     @property
     def clock(self) -> int:
-        """Those of whole rollouts."""
+        """The agent steps of whole rollouts."""
         return self.env_steps - self.collector.rollout.filled * self.collector.num_envs * self.size
 
     def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Begin a run, with a checkpoint's weights if one is given -> the first observations."""
+        """Starts a run, with a checkpoint's weights if one is given. Returns observations."""
         if init:
             self.agent.start_from(init)
         obs, _ = envs.reset(seed=self.collector.env_seeds())
@@ -76,10 +76,10 @@ class OnPolicy(RunState):
         rows: Mapping[str, list[Any]] = NOTHING,
         keep: int = 2,
     ) -> None:
-        """Write a checkpoint, from which any number of processes resume exactly.
+        """Writes a checkpoint, from which any number of processes can resume exactly.
 
-        tensors, arrays, state: what only this agent saves, the same in every process. rows: a value
-        for each environment of this process. keep: how many checkpoints stay.
+        tensors, arrays, state: the agent's own, the same in every process. rows: a value for each
+        environment of this process. keep: the number of checkpoints that stay.
         """
         of_rollout, of_collector = contents_of(self.collector, envs, rows)
         if self.rank:
@@ -97,32 +97,32 @@ class OnPolicy(RunState):
         )
 
     def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Become what the run's last checkpoint holds -> the observations to act on."""
+        """Restores the run's last checkpoint. Returns the observations to act on."""
         saved = load_to_resume(run_dir)
         check_run(saved, self.collector)
         self.agent.load_weights(saved)
         saved.check_same(self.config)
-        self.take(saved)
+        self.restore_own(saved)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.updates = saved.counters["updates"]
         return restore_run(saved, self.collector, envs)
 
-    def take(self, saved: Checkpoint) -> None:
-        """Take what only this agent has saved."""
+    def restore_own(self, saved: Checkpoint) -> None:
+        """Restores what only this agent saves."""
 
 
 def contents_of(
     collector: Collector, envs: VectorEnv, rows: Mapping[str, list[Any]] = NOTHING
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """What `restore_run` reads: arrays and state of a checkpoint, of the environments of all
-    processes. rows: as in `OnPolicy.save`."""
+    """Returns the arrays and the state of a checkpoint for `restore_run`, of all processes'
+    environments. rows: as in `OnPolicy.save`."""
     finals = [
-        (t, collector.mine.start + env, image.tobytes())
+        (t, collector.share.start + env, image.tobytes())
         for (t, env), image in collector.rollout.finals.items()
     ]
     own = {
         "envs": saved_states(envs),
-        "rngs": collector.began,
+        "rngs": collector.generator_states,
         "starts": collector.starts.tolist(),
         "state": collector.state.tolist(),
         "return_sums": collector.return_scale.sums.tolist(),
@@ -140,7 +140,7 @@ def contents_of(
 
 
 def check_run(saved: Checkpoint, collector: Collector) -> None:
-    """Raises UserError if a checkpoint lacks what this run would resume with."""
+    """Raises UserError if a checkpoint lacks what this run needs to resume."""
     saved.check_run("rngs")
     envs, num_envs = len(saved.state["rngs"]), collector.num_envs * collector.group.size
     if envs != num_envs:
@@ -164,21 +164,21 @@ def check_run(saved: Checkpoint, collector: Collector) -> None:
 
 
 def restore_run(saved: Checkpoint, collector: Collector, envs: VectorEnv) -> NDArray[np.uint8]:
-    """Let a collector be as the one that `contents_of` was given -> the observations to act on. The
-    last step of resuming: from here on generators draw as they did. Raises UserError as
-    `check_run`."""
+    """Restores what `contents_of` returned. Returns the observations to act on. This is the last
+    step of resuming: afterwards the generators draw as they did. Raises UserError as `check_run`
+    does."""
     check_run(saved, collector)
-    state, mine = saved.state, collector.mine
+    state, share = saved.state, collector.share
     collector.env_steps = saved.counters["env_steps"]
     collector.recent_returns.extend(state["recent_returns"])
-    collector.return_scale.restore(state["return_moments"], state["return_sums"][mine])
-    collector.progress = np.array(state["progress"][mine])
-    collector.starts = np.array(state["starts"][mine], bool)
-    collector.state = torch.tensor(state["state"][mine], device=collector.device)
-    for rng, began in zip(collector.rngs, state["rngs"][mine], strict=True):
-        set_generator_state(rng, began)
+    collector.return_scale.restore(state["return_moments"], state["return_sums"][share])
+    collector.progress = np.array(state["progress"][share])
+    collector.starts = np.array(state["starts"][share], bool)
+    collector.state = torch.tensor(state["state"][share], device=collector.device)
+    for rng, drawn in zip(collector.rngs, state["rngs"][share], strict=True):
+        set_generator_state(rng, drawn)
     collector.begin_rollout()
-    collector.rollout.restore(saved.arrays, state["finals"], mine)
-    obs = envs.restore_states(state["envs"][mine])
+    collector.rollout.restore(saved.arrays, state["finals"], share)
+    obs = envs.restore_states(state["envs"][share])
     set_rng_state(state["rng"])
     return obs

@@ -24,12 +24,12 @@ from retro_agents.run.config import to_dict
 from retro_agents.run.metrics import EpisodeLog, Metrics
 
 RESUME = "resume it: --resume, and no --preset"
-"""What else can be done where a folder already holds a run."""
+"""What else a user can do if a folder already holds a run."""
 
 
 @final
 class RunFolder:
-    """Where one run keeps its files. Make one with `create`, or go on in one with `open`."""
+    """Where one run keeps its files. `create` makes a new one, `open` opens one to resume."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,10 +37,10 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path | str, config: Any, *, instead: str = RESUME) -> "RunFolder":
-        """Make the folder and write config.json (of a dataclass or a dictionary).
+        """Makes the folder and writes config.json from a dataclass or a dictionary.
 
-        instead: said of a run that is there and can be resumed. Raises UserError if the folder
-        cannot be written, or already holds a run (nothing is overwritten).
+        instead: advice for a folder whose run can be resumed. Raises UserError if the folder cannot
+        be written, or already holds a run; nothing is overwritten.
         """
         run = cls(Path(path))
         run.check_free(instead=instead)
@@ -49,7 +49,7 @@ class RunFolder:
         return run
 
     def check_free(self, *, instead: str = RESUME) -> None:
-        """Raise UserError if the folder already holds a run."""
+        """Raises UserError if the folder already holds a run."""
         if (self.path / "config.json").exists() or (self.path / "metrics.csv").exists():
             if not self.has_checkpoint:
                 instead = "delete this one, which saved no checkpoint"
@@ -59,7 +59,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
-        """A run that exists. Raises UserError if there is none, or it cannot be written."""
+        """Opens a run to resume. Raises UserError if there is none, or it cannot be written."""
         run = cls(Path(path))
         if (run.path / "meta.json").is_file():
             raise UserError(f"{path} is a checkpoint: give its run's folder to --run-dir")
@@ -73,32 +73,25 @@ class RunFolder:
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether there is something to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return bool(complete_checkpoints(self.checkpoints))
 
     def check_newest(self, env_steps: int) -> None:
-        """Raise UserError if somebody has saved a later checkpoint than the one resumed from."""
-        later = [
-            path for path in complete_checkpoints(self.checkpoints) if step_of(path) > env_steps
-        ]
-        if later:
-            raise UserError(
-                f"{self.path} has reached {later[-1].name} meanwhile: repeat the command"
-            )
+        """Raises UserError if another process has saved a checkpoint of a later step."""
+        newest = max(map(step_of, complete_checkpoints(self.checkpoints)), default=0)
+        if newest > env_steps:
+            raise UserError(f"{self.path} has reached step {newest} meanwhile: repeat the command")
 
     def write_config(self, config: Any) -> None:
-        """Write a dataclass or a dictionary into config.json, as a run starts or resumes.
-
-        Raises UserError if it cannot be written.
-        """
+        """Writes a dataclass or a dictionary to config.json. Raises UserError if it cannot."""
         values = config if isinstance(config, dict) else to_dict(config)
-        if "run" in values:  # resume is said of one start, and no setting
+        if "run" in values:  # --resume is about one start, and not a setting
             values = {**values, "run": {**values["run"], "resume": False}}
         write_json(self.path / "config.json", values)
 
 
 class Reports(NamedTuple):
-    """What a run writes and shows."""
+    """The files that a run writes, and its progress on the terminal."""
 
     folder: RunFolder
     metrics: Metrics
@@ -108,24 +101,21 @@ class Reports(NamedTuple):
 
 @contextmanager
 def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[None]:
-    """Keep other processes from writing to a run. Raises UserError if one does; otherwise: its
-    text."""
-    held = os.open(folder, os.O_RDONLY)
+    """Keeps other processes from writing to a folder. Raises UserError if one does: `otherwise`, or
+    what to do about a run."""
+    busy = f"another process writes to the run in {folder}: wait for its end, stop it, "
+    lock = os.open(folder, os.O_RDONLY)
     try:
-        wait_for_lock(
-            held,
-            otherwise=otherwise
-            or f"another process writes to the run in {folder}: wait for its end, stop it, "
-            "or give another --run-dir",
-        )
+        wait_for_lock(lock, otherwise=otherwise or f"{busy}or give another --run-dir")
         yield
     finally:
-        os.close(held)
+        os.close(lock)
 
 
 @contextmanager
 def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
-    """The folder of a run that starts, or resumes after `env_steps`. Errors are RunFolder's."""
+    """Opens what a run writes: a new one, or one that is resumed after `env_steps`. Raises
+    UserError as `RunFolder` does."""
     resume, timesteps = config.run.resume, config.run.timesteps
     path, start = Path(run_dir), env_steps if resume else None
     if resume:
@@ -158,51 +148,50 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
 def interruptible(
     path: Path | str, *, rank: int = 0, size: int = 1, hint: str = ""
 ) -> Iterator[Callable[[], bool]]:
-    """-> whether Ctrl-C was pressed, or SIGTERM came, as from a cluster whose time is up: then the
-    run's loop is to end and to save a checkpoint. The second time it ends the run at once.
+    """Yields a function that says whether Ctrl-C was pressed, or SIGTERM came, as from a cluster
+    whose time is up: the loop should then end and save a checkpoint. A second time ends the run at
+    once. When it has ended, a KeyboardInterrupt says how to resume.
 
-    rank, size: of a run of many processes the first one is told so, and the others, which are deaf
-    to it, end as that one does. SIGTERM ends all of them at once.
-
-    hint: of what to do with the checkpoint, where --resume does not go on from it.
-    Raises KeyboardInterrupt in the end, which says how to resume the run.
+    rank, size: in a run of several processes only rank 0 reacts to Ctrl-C; the others ignore it and
+    stop when rank 0 does. SIGTERM stops all of them at once, without a checkpoint. hint: what to do
+    with the checkpoint if --resume does not apply to it.
     """
-    pressed: list[int] = []
+    signals: list[int] = []
 
     def press(number: int, _: object) -> None:
         if rank:
             return
-        if pressed:
+        if signals:
             raise KeyboardInterrupt
-        pressed.append(number)
+        signals.append(number)
         print("\ninterrupted: saving a checkpoint (press again to stop at once)", file=sys.stderr)
 
     usual: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: signal.SIG_DFL,
     }
-    told: list[int] = list(usual) if size == 1 else [signal.SIGINT]
+    handled: list[int] = list(usual) if size == 1 else [signal.SIGINT]
     if threading.current_thread() is not threading.main_thread():
-        told = []
-    told = [number for number in told if signal.getsignal(number) is usual[number]]
-    for number in told:
+        handled = []
+    handled = [number for number in handled if signal.getsignal(number) is usual[number]]
+    for number in handled:
         signal.signal(number, press)
     try:
-        yield lambda: bool(pressed)
-        if pressed:
+        yield lambda: bool(signals)
+        if signals:
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
-        resumes = f"--run-dir {quote(str(path))} --resume resumes from the last checkpoint"
-        raise KeyboardInterrupt(hint or resumes) from None
+        advice = f"--run-dir {quote(str(path))} --resume continues from the last checkpoint"
+        raise KeyboardInterrupt(hint or advice) from None
     finally:
-        for number in told:
+        for number in handled:
             signal.signal(number, usual[number])
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:
-    """Make and return the first free folder parent/name-001, -002, …; never an existing one."""
+    """Makes and returns the first free folder parent/name-001, -002, …; never an existing one."""
     parent = Path(parent)
     try:
         parent.mkdir(parents=True, exist_ok=True)

@@ -16,14 +16,14 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.folder import Reports, interruptible, reports
 
 EndedEpisode = tuple[int, int, dict[str, Any]]
-"""Agent steps of the run when it ended, the number of its environment, and what `EpisodeLog` takes
-of it."""
+"""The agent steps of the run by then, the number of the environment, and a dictionary for
+`EpisodeLog`."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class RunState(Protocol):
-    """All that changes during a run, and how it is saved and restored: what the `Training` of each
-    agent is."""
+    """All that changes during a run, and how it is saved and restored. The `Training` of each agent
+    is one."""
 
     name: ClassVar[str]
     """The agent's package."""
@@ -32,51 +32,50 @@ class RunState(Protocol):
     recent_returns: Sequence[float] = ()
     """Of the last hundred episodes."""
     rank: int = 0
-    """Of this process, among those that carry out the run together; the first one writes."""
+    """The number of this process in a run of several; rank 0 writes the files."""
     size: int = 1
-    """How many they are."""
+    """The number of processes."""
 
     def any(self, here: bool) -> bool:
-        """Whether it is true in any process."""
+        """Returns whether `here` is true in any process."""
         return here
 
     @property
     def env_steps(self) -> int:
-        """Agent steps taken, of all processes."""
+        """The agent steps that all processes have taken."""
 
     @property
     def clock(self) -> int:
-        """What intervals are measured by: agent steps that were learned from (of ES:
-        generations)."""
+        """The unit of all intervals: agent steps that were learned from (ES: generations)."""
         return self.env_steps
 
     @property
     def checkpoint_every(self) -> int:
-        """Of the clock, between checkpoints."""
+        """The interval between checkpoints."""
         return int(self.config.run.checkpoint_every)
 
     def start(self, init: Path | str | None, envs: Any) -> NDArray | None:
-        """Begin a new run, from a checkpoint if one is given -> the first observations; None where
-        what plays resets its environments itself."""
+        """Starts a new run, from a checkpoint if one is given. Returns the first observations, or
+        None if what plays resets the environments itself."""
 
     def restore(self, run_dir: Path | str, envs: Any) -> NDArray | None:
-        """Become what the run's last checkpoint holds -> the observations to act on; None as in
-        `start`. Raises UserError if a run of this config cannot resume from it."""
+        """Restores the run's last checkpoint. Returns the observations to act on, or None as
+        `start` does. Raises UserError if a run of this config cannot be resumed from it."""
 
     def save(self, run_dir: Path | str, envs: Any) -> None:
-        """Write a checkpoint from which `restore` resumes exactly. Every process calls this."""
+        """Writes a checkpoint for `restore`. Every process calls this."""
 
 
 @final
 class Run:
-    """A run: made, it has started or resumed; entered, it owns its folder and hears Ctrl-C.
+    """A run, started or resumed. As a context, it holds the run's folder and handles Ctrl-C.
 
     with Run(training, envs, run_dir, init) as run:
         while run.goes_on():
             ...  # play and learn
             run.after(episodes, values)
 
-    At the end it saves the last checkpoint.
+    At its end it saves the last checkpoint.
     """
 
     def __init__(
@@ -89,21 +88,21 @@ class Run:
         judge: Callable[["Run"], Mapping[str, float]] = lambda run: NOTHING,
         on_checkpoint: OnCheckpoint | None = None,
     ) -> None:
-        """envs: None where actors elsewhere play. run_dir: where config, metrics, episodes and
-        checkpoints go; with config.run.resume the run that is there is resumed. init: a checkpoint
-        to start from. judge: gives metrics of an evaluation that is due. on_checkpoint: called by
-        the first process after each checkpoint."""
+        """envs: None if actors in other processes play. run_dir: the folder for config, metrics,
+        episodes and checkpoints; config.run.resume resumes the run in it. init: a checkpoint to
+        start from. judge: returns the metrics of an evaluation that is due. on_checkpoint: called
+        after each checkpoint, by rank 0."""
         self.training, self.envs, self.folder = training, envs, Path(run_dir)
         self.judge, self.on_checkpoint = judge, on_checkpoint
         resumes = training.config.run.resume
         self.obs: Any = training.restore(run_dir, envs) if resumes else training.start(init, envs)
-        """The observations to act on first; None where what plays has its own."""
+        """The first observations to act on, or None, see `RunState.start`."""
         self.saved_steps = training.env_steps if resumes else None
         """Agent steps of the last checkpoint."""
         self.clock = training.clock
-        """The training's, when `after` was called last."""
+        """The training's clock at the last call of `after`."""
         self.reports: Reports | None = None
-        """Of the first process alone."""
+        """None except in rank 0."""
 
     def __enter__(self) -> Self:
         training = self.training
@@ -122,20 +121,20 @@ class Run:
         self._stack.__exit__(*error)
 
     def _end(self, _: Any, error: BaseException | None, __: Any) -> None:
-        """Save the last checkpoint; also where the actors are gone: what was learned is here."""
+        """Saves the last checkpoint, also if the actors are gone: what was learned is here."""
         if error is None or (self.envs is None and isinstance(error, UserError)):
             if self.reports is not None:
                 self.reports.progress.update(self.training.env_steps)
             self.save()
 
     def goes_on(self) -> bool:
-        """Whether agent steps are left, and nobody has asked the run to stop."""
+        """Returns whether agent steps are left and nobody has stopped the run."""
         left = self.training.env_steps < self.training.config.run.timesteps
         return left and not self.training.any(self.interrupted())
 
     def due(self, every: int) -> bool:
-        """Whether the training's clock has reached or passed a multiple of `every` since `after`
-        was called last; never where `every` is 0."""
+        """Returns whether the clock has reached or passed a multiple of `every` since the last call
+        of `after`; never if `every` is 0."""
         return every > 0 and self.training.clock // every > self.clock // every
 
     def after(
@@ -146,10 +145,10 @@ class Run:
         timing: Mapping[str, float] = NOTHING,
         **others: float,
     ) -> None:
-        """Report what was played and learned; judge the agent and save a checkpoint where due.
+        """Reports a step of the loop, and judges the agent and saves a checkpoint if these are due.
 
-        values: metrics; with those of the judge a row, if there are any. others: for that row too.
-        timing: for timing.csv.
+        values: metrics. If there are any, or the judge has some, they become a row, with `others`
+        beside them. timing: for timing.csv.
         """
         if self.reports is not None:
             for episode in episodes:
@@ -163,12 +162,12 @@ class Run:
         self.clock = self.training.clock
 
     def show(self, env_steps: int) -> None:
-        """Show how far the run is, between two calls of `after`."""
+        """Shows how far the run is, between two calls of `after`."""
         if self.reports is not None:
             self.reports.progress.at(env_steps)
 
     def save(self) -> None:
-        """Save a checkpoint, unless the last one is of this very step."""
+        """Saves a checkpoint, unless the last one is of this very step."""
         training = self.training
         if self.saved_steps == training.env_steps:
             return

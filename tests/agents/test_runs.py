@@ -141,7 +141,7 @@ def test_ctrl_c_or_sigterm_saves_and_the_run_goes_on_exactly(agent, number, tmp_
         return wait(*args)
 
     envs.step_wait = step_wait
-    with pytest.raises(KeyboardInterrupt, match=r"--resume goes on"):
+    with pytest.raises(KeyboardInterrupt, match=r"--resume continues"):
         train(agent, tmp_path / "parts", "--checkpoint-every", "0", envs=envs)
     assert "saving a checkpoint" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -156,7 +156,7 @@ def test_a_sigterm_to_emulators_too_saves(tmp_path):
     command = [sys.executable, "-m", "ppo2.train", *flags, "--timesteps", "1000000"]
     command += ["--run-dir", str(tmp_path)]
     said = interrupted(command, tmp_path, number=signal.SIGTERM, told=family)
-    assert said.count("interrupted") == 2 and "--resume resumes from the last checkpoint" in said
+    assert said.count("interrupted") == 2 and "--resume continues from the last checkpoint" in said
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0
 
 

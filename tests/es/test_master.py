@@ -92,7 +92,7 @@ def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
     )
     command = [str(MPIRUN), "-n", "2", sys.executable, "es/master.py", *words]
     said = interrupted(command, tmp_path)
-    assert "saving a checkpoint" in said and "--resume resumes from the last checkpoint" in said
+    assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
     assert "Traceback" not in said
     assert load_checkpoint(tmp_path).counters["generation"] > 0
 

@@ -34,7 +34,7 @@ def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs
     for name in (*files, "env-00/mine.bk2"):
         (tmp_path / name).touch()
     assert [recordings.ended(0, "G-v0:S", r) for r in (5.0, 3.0, 9.0, 9.0)] == files[:4]
-    recordings.keep({files[0]})
+    recordings.prune({files[0]})
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*.bk2"))
     assert left == [files[0], files[2], files[4], "env-00/mine.bk2"]
     again = Recordings(tmp_path, 2)

@@ -77,5 +77,5 @@ def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
 def test_ctrl_c_in_two_processes_saves_a_checkpoint(tmp_path):
     flags = [*FLAGS, "--timesteps", "1000000", "--checkpoint-every", "0"]
     said = interrupted(two_processes(tmp_path, *flags), tmp_path)
-    assert "saving a checkpoint" in said and "--resume resumes from the last checkpoint" in said
+    assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0

@@ -68,7 +68,7 @@ def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
     saved.mkdir(parents=True)
     (saved / "meta.json").touch()
     folder.check_newest(200)
-    with pytest.raises(UserError, match="has reached step-000000200 meanwhile"):
+    with pytest.raises(UserError, match="has reached step 200 meanwhile"):
         folder.check_newest(100)
 
 
@@ -93,7 +93,7 @@ def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path):
 
     assert said() == ()
     write_json(tmp_path / "checkpoints" / "step-000000010" / "meta.json", {})
-    assert said() == (f"--run-dir {tmp_path} --resume resumes from the last checkpoint",)
+    assert said() == (f"--run-dir {tmp_path} --resume continues from the last checkpoint",)
 
 
 def test_numbered_folders_count_up_and_of_many_at_once_are_all_different(tmp_path):
