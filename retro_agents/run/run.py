@@ -97,8 +97,8 @@ class Run:
         resumes = training.config.run.resume
         self.obs: Any = training.restore(run_dir, envs) if resumes else training.start(init, envs)
         """The first observations to act on, or None, see `RunState.start`."""
-        self.saved_steps = training.env_steps if resumes else None
-        """Agent steps of the last checkpoint."""
+        self.saved_steps = -1
+        """Agent steps of the last checkpoint that this process wrote."""
         self.clock = training.clock
         """The training's clock at the last call of `after`."""
         self.reports: Reports | None = None
@@ -167,7 +167,8 @@ class Run:
             self.reports.progress.at(env_steps)
 
     def save(self) -> None:
-        """Saves a checkpoint, unless the last one is of this very step."""
+        """Saves a checkpoint, unless this step has one. A resumed run writes its own, even of the
+        step that it was resumed from: its config may differ."""
         training = self.training
         if self.saved_steps == training.env_steps:
             return
