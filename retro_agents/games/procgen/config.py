@@ -22,7 +22,7 @@ class ProcgenConfig:
     """The environment (Procgen): which levels of the games, and what the agent observes."""
 
     distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = rules(
-        "easy", group="The environment"
+        "easy", "fixed", group="The environment"
     )
     """Kind of levels; not every game has all. exploration: one fixed level, hard to explore."""
     start_level: Natural = rules(
@@ -34,11 +34,11 @@ class ProcgenConfig:
 
     backgrounds: bool = rules(True)
     """Draw background images; otherwise the background is black."""
-    restrict_themes: bool = rules(False)
+    restrict_themes: bool = rules(False, "fixed")  # changes how bigfish plays
     """Use one set of images for all levels."""
     monochrome: bool = rules(False, other_names=("use_monochrome_assets",))
     """Draw all objects as rectangles of one colour."""
-    generated_assets: bool = rules(False)
+    generated_assets: bool = rules(False, "fixed")
     """Randomise the look of objects in each level."""
     centre_agent: bool = rules(True)
     """Let the camera follow the player, in games that can; otherwise show the whole level."""

@@ -19,11 +19,7 @@ from retro_agents.games.procgen.pool import Ints, Pool
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
-from retro_agents.run.fields import flag_with
-
-DECIDE = ("distribution_mode", "generated_assets", "restrict_themes")
-"""Settings that change the outcome of an episode's actions on the same level; themes do so in
-bigfish, bossfight and fruitbot."""
+from retro_agents.run.fields import fields, flag_with
 
 
 class ProcgenVectorEnv(VectorBase):
@@ -187,7 +183,7 @@ class ProcgenVectorEnv(VectorBase):
                 "actions": bytes(self.actions[row]),
                 "level": self.levels[row],
                 "rng": generator_state(self.rngs[row]),
-                **{name: getattr(self.config, name) for name in DECIDE},
+                **{name: getattr(self.config, name) for name in fields(self.config, "fixed")},
             }
             for row in range(self.num_envs)
         ]
@@ -201,7 +197,7 @@ class ProcgenVectorEnv(VectorBase):
         """
         self.assert_open()
         self.check_states(states)
-        for name in DECIDE:
+        for name in fields(self.config, "fixed"):
             theirs, ours = states[0][name], getattr(self.config, name)
             if theirs != ours:
                 raise UserError(
