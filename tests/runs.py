@@ -1,20 +1,19 @@
 """What tests ask of whole runs: whether two are the same, how well their agents play, and to be
 stopped."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from retro_agents.experience.actors import RayActors
-from retro_agents.run.checkpoint import Checkpoint, latest_checkpoint, load_checkpoint
+from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
 
 ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("KILLS", "1"))
@@ -37,7 +36,7 @@ class Stop(Exception):  # noqa: N818
     """A run was stopped."""
 
 
-def what_it_left(run_dir: Path) -> dict[str, bytes]:
+def what_it_left(run_dir):
     """What a run measured, and every file of its last checkpoint, but for what the clock says."""
     tables = [run_dir / name for name in ("metrics.csv", "episodes.csv")]
     return {
@@ -45,7 +44,7 @@ def what_it_left(run_dir: Path) -> dict[str, bytes]:
     }
 
 
-def assert_same_run(one: Path, other: Path) -> None:
+def assert_same_run(one, other):
     """Metrics, episodes and the last checkpoints are equal, byte by byte."""
     left, right = what_it_left(one), what_it_left(other)
     assert left.keys() == right.keys()
@@ -53,7 +52,7 @@ def assert_same_run(one: Path, other: Path) -> None:
     assert not differ, differ
 
 
-def stopping(envs, run_dir: Path):
+def stopping(envs, run_dir):
     """The environments, where the run is stopped a few of their steps after its first
     checkpoint."""
     wait, left = envs.step_wait, [0, 1, 2]
@@ -69,71 +68,64 @@ def stopping(envs, run_dir: Path):
     return envs
 
 
-def learner(pid: int) -> int:
+def learner(pid):
     """The command's own process."""
     return pid
 
 
-def children(pid: int) -> list[int]:
+def children(pid):
     """The processes that one has started (Linux)."""
     return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
-def raylet(pid: int) -> int:
+def raylet(pid):
     """Ray's node process, which the command has started (Linux)."""
     return next(p for p in children(pid) if Path(f"/proc/{p}/comm").read_text() == "raylet\n")
 
 
-def family(pid: int) -> list[int]:
+def family(pid):
     """The process and all that descend from it."""
     return [pid, *(one for child in children(pid) for one in family(child))]
 
 
-def kill_at(
-    step: int,
-    command: list[str],
-    run_dir: Path,
-    *,
-    pause: float = 0.0,
-    victim: Callable[[int], int] = learner,
-) -> None:
-    """Run a training command and kill it as soon as it has a checkpoint of that step or later, or a
-    pause of seconds after that. victim: which process to kill instead, by the command's."""
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+FORKS = multiprocessing.get_context("forkserver")
+"""Processes that begin with PyTorch and this project imported, once for all."""
+FORKS.set_forkserver_preload(["tests.agents.tiny", "rainbow.training", "ppo2.training"])
+
+
+def kill_at(step, pid, run_dir, *, ended, pause=0.0, victim=learner):
+    """Kill a run's process as soon as it has a checkpoint of that step or later, or a pause of
+    seconds after that. ended: gives its exit code once it has ended. victim: which process to kill
+    instead, by its."""
     while not any(
         int(meta.parent.name.removeprefix("step-")) >= step
         for meta in run_dir.glob("checkpoints/step-*/meta.json")
     ):
-        assert process.poll() is None, "ended before it could be killed"
+        assert ended() is None, "ended before it could be killed"
         time.sleep(0.002)
     time.sleep(pause)
-    os.kill(victim(process.pid), signal.SIGKILL)
-    assert process.wait() != 0
+    os.kill(victim(pid), signal.SIGKILL)
 
 
-def killed_runs(
-    command: list[str], flags: list[str], run_dir: Path, *, victim: Callable[[int], int]
-) -> Iterator[Checkpoint]:
+def killed_runs(command, flags, run_dir, *, victim):
     """Begin a run, kill it, resume it, and so on, each time a little longer after a checkpoint of
     its own -> the checkpoint that it goes on from, each time. victim: see `kill_at`."""
     reached = 0
     for number in range(KILLS):
         more = [*command, *(["--resume"] if number else flags), "--run-dir", str(run_dir)]
-        kill_at(reached + 1, more, run_dir, pause=0.02 * number, victim=victim)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(more, cwd=ROOT, **quiet) as process:
+            pause = 0.02 * number
+            kill_at(
+                reached + 1, process.pid, run_dir, ended=process.poll, pause=pause, victim=victim
+            )
+        assert process.returncode != 0
         saved = load_checkpoint(run_dir)
         reached = saved.counters["env_steps"]
         yield saved
 
 
-def interrupted(
-    command: list[str],
-    run_dir: Path,
-    *,
-    number: int = signal.SIGINT,
-    told: Callable[[int], list[int]] = lambda pid: [pid],
-) -> str:
+def interrupted(command, run_dir, *, number=signal.SIGINT, told=lambda pid: [pid]):
     """Start a training command, press Ctrl-C as soon as it has measured something, and let it end
     -> what it said on stderr. number: the signal. told: the processes that get it."""
     # A shell starts jobs in the background deaf to SIGINT, and children inherit that.
@@ -152,18 +144,18 @@ def interrupted(
     return said
 
 
-def as_words(flags: Mapping[str, Any]) -> list[str]:
+def as_words(flags):
     """Them on a command line."""
     return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
 
 
-def kill_actors(monkeypatch: pytest.MonkeyPatch, *, after: int) -> list[Any]:
+def kill_actors(monkeypatch, *, after):
     """Kill the process of an actor when so many blocks were taken, since it was started again, and
     one more has come -> all blocks, as they are taken."""
     taken: list[Any] = []
     take, killed, since = RayActors.next, 0, 0
 
-    def watched(self: RayActors) -> Any:
+    def watched(self):
         nonlocal killed, since
         played = take(self)
         if killed < KILLS and since == after:

@@ -1,209 +1,157 @@
-"""What holds for the runs of every agent: equal, stopped, killed, saved."""
+"""What holds for the runs of every agent: stopped, killed, prolonged, saved."""
 
-import os
-import signal
-import subprocess
 import sys
-from inspect import signature
 
 import numpy as np
 import pytest
 import torch
 
+from retro_agents.contract.policy import ScoringPolicy
+from retro_agents.judging.sight import PLAYS
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
-from retro_agents.run.command_line import load_run_config
-from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.config import to_dict
+from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import AGENTS, main, tiny, train, words
 from tests.conftest import Corridor
-from tests.runs import (
-    ROOT,
-    Stop,
-    assert_same_run,
-    family,
-    interrupted,
-    kill_at,
-    stopping,
-    what_it_left,
-)
+from tests.runs import FORKS, Stop, assert_same_run, kill_at, stopping
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_same_seed_same_run_wherever_it_lies(agent, tmp_path):
-    """Checkpoints are the same files, byte by byte."""
-    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
-        train(agent, tmp_path / name, "--seed", seed, "--run-dir", tmp_path / name)
-    assert_same_run(tmp_path / "one", tmp_path / "two")
-    one, other = (what_it_left(tmp_path / name) for name in ("one", "other"))
-    assert one["metrics.csv"] != other["metrics.csv"]
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_run_without_a_step_leaves_a_checkpoint_too(agent, tmp_path):
-    train(agent, tmp_path, "--timesteps", "0")
-    assert load_checkpoint(tmp_path).counters["env_steps"] == 0
+def train_all(folder):
+    for agent in AGENTS:
+        if agent != "trpo":  # whose derivatives in forward mode need a part of the compiler
+            train(agent, folder / agent)
+    sys.exit("torch._dynamo" in sys.modules)
 
 
 def test_no_run_imports_torchs_compiler(tmp_path):
-    """Two seconds of each start. TRPO's derivatives in forward mode need a part of it."""
-    agents = [agent for agent in AGENTS if agent != "trpo"]
-    code = (
-        "import sys; from tests.agents.tiny import train\n"
-        f"for agent in {agents}: train(agent, {str(tmp_path)!r} + '/' + agent)\n"
-        "print('torch._dynamo' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert ran.stdout.splitlines()[-1:] == ["False"], ran.stderr
+    """It would cost two seconds of each start."""
+    process = FORKS.Process(target=train_all, args=(tmp_path,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
 
 
-REPORTING = [name for name in AGENTS if "on_checkpoint" in signature(find(name).run).parameters]
+LOOKERS = ["impala", "ppo2", "rainbow", "sac", "trpo"]
+"""Agents that populations train and that are tested while they learn."""
 
 
-def test_agents_that_populations_train_are_known():
-    assert REPORTING == ["impala", "ppo2", "rainbow", "sac", "trpo"]
-
-
-@pytest.mark.parametrize("agent", REPORTING)
-def test_each_checkpoint_is_told_once_it_is_written(agent, tmp_path):
+@pytest.mark.parametrize("agent", LOOKERS)
+def test_a_run_tells_its_checkpoints_and_is_the_same_with_tests_of_sight(agent, tmp_path):
+    tested = ["--sight-every", "20", "--sight-episodes", "2", "--episode-steps", "12"]
     told = []
-
-    def tell(folder, metrics):
-        assert folder == tmp_path and list(metrics) == ["env_steps", "mean_return"]
-        assert load_checkpoint(folder).counters["env_steps"] == metrics["env_steps"]
-        told.append(metrics["env_steps"])
-
-    config = tiny(agent, "--run-dir", tmp_path)
-    find(agent).run(Corridor(2), config, tmp_path, on_checkpoint=tell)
+    tell = lambda _, metrics: told.append(metrics["env_steps"])  # noqa: E731
+    find(agent).run(Corridor(2), tiny(agent, *tested), tmp_path / "with", on_checkpoint=tell)
     # Of rollouts of 12 steps, or of steps of 2, those that pass 16, and the end.
     assert told == ([16, 32, 48, 60] if agent in ("rainbow", "sac") else [24, 36, 48, 60])
-    kept = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
-    assert kept == ["step-000000048", "step-000000060"]
+    train(agent, tmp_path / "without", "--episode-steps", "12")
+    ours, plain = (read_columns(tmp_path / name / "metrics.csv") for name in ("with", "without"))
+    figures = np.array([ours.pop(f"sight/{play}") for play in PLAYS])
+    times = np.isfinite(figures).all(axis=0)
+    assert times.sum() == 3 and np.isnan(figures[:, ~times]).all()
+    assert {int(step // 20) for step in ours["step"][times]} == {1, 2, 3}
+    assert ours.keys() == plain.keys()
+    for name, column in plain.items():
+        np.testing.assert_array_equal(ours[name], column)
+    saved = [load_checkpoint(tmp_path / name) for name in ("with", "without")]
+    assert saved[0].state == saved[1].state and saved[0].counters == saved[1].counters
+    for group, tensors in saved[0].tensors.items():
+        for name, tensor in tensors.items():
+            np.testing.assert_array_equal(tensor, saved[1].tensors[group][name])
 
 
-RECURRENT = ["--recurrent", "lstm", "--recurrent-hidden", "8", "--sequence-steps", "3"]
-CURIOUS = ["--novelty", "0.1", "--rnd", "0.1"]
-APE_X = ["--no-noisy", "--epsilon-ladder", "7", "--initial-priorities"]
+RECURRENT = "--recurrent lstm --recurrent-hidden 8"
+PENALISED = (
+    "--kl-penalty 0.2 --kl-aim 1e-9 --normalise rollout --convolution-l2 1e-3 --dropout 0.3 "
+    "--augment flip,cutout --rnd 0.1 --rnd-kind impala"
+)
+BTR = "--encoder impala --encoder-parts max-pool,spectral-norm --widths 4,8 --streams separate"
 VARIANTS = {
-    "impala": [
-        ["--recurrent", "lstm", "--recurrent-hidden", "8"],
-        ["--replay-batches", "2", "--replay-proportion", "0.7", "--batch-size", "18"],
+    "impala": [RECURRENT, "--replay-batches 2 --replay-proportion 0.7 --batch-size 18"],
+    "jerk": ["--preset mutating", "--preset recovering --reward-scale 0.02", "--memory-share 0"],
+    "ppo2": [
+        f"{RECURRENT} --sequence-steps 3",
+        "--novelty 0.1 --rnd 0.1",
+        "--no-normalise-returns",
+        PENALISED,
     ],
-    "jerk": [
-        ["--preset", "mutating"],
-        ["--preset", "recovering", "--reward-scale", "0.02"],
-        ["--memory-share", "0"],
+    "rainbow": [
+        "--no-noisy --epsilon-ladder 7 --initial-priorities",
+        "--replay-size 40 --update-every 30 --log-every 4",
+        f"{BTR} --quantiles 8 --munchausen 0.9 --n-step 3",
     ],
-    "ppo2": [RECURRENT, CURIOUS, ["--no-normalise-returns"]],
-    "rainbow": [APE_X, ["--replay-size", "40"]],
-    "sac": [["--prioritised", "--n-step", "3"]],
-    "trpo": [["--update", "penalty", "--critic", "untrained", "--no-normalise-returns"]],
+    "sac": ["--prioritised --n-step 3"],
+    "trpo": ["--update penalty --critic untrained --no-normalise-returns"],
 }
 """Flags with which a run has other things to save."""
 
 
 @pytest.mark.parametrize(
-    ("agent", "flags"),
-    [(agent, flags) for agent in AGENTS for flags in ([], *VARIANTS.get(agent, []))],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+    ("agent", "flags"), [(agent, f) for agent in AGENTS for f in ("", *VARIANTS.get(agent, []))]
 )
-def test_a_stopped_run_goes_on_exactly(agent, flags, tmp_path):
-    train(agent, tmp_path / "whole", *flags)
+def test_a_stopped_run_resumes_exactly(agent, flags, tmp_path):
+    train(agent, tmp_path / "whole", *flags.split())
     with pytest.raises(Stop):
         envs = stopping(Corridor(2), tmp_path / "parts")
-        train(agent, tmp_path / "parts", *flags, envs=envs)
-    train(agent, tmp_path / "parts", *flags, "--resume")
+        train(agent, tmp_path / "parts", *flags.split(), envs=envs)
+    train(agent, tmp_path / "parts", *flags.split(), "--resume")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_killed_run_goes_on_exactly(agent, tmp_path):
-    steps = 1500 if agent == "es" else 300  # long enough to be killed
-    longer = ["--timesteps", steps]
+def test_a_killed_run_resumes_exactly(agent, tmp_path):
+    """By their commands, on levels of the game."""
+    longer = ["--timesteps", 1500 if agent == "es" else 300]  # enough to be killed
     killed = tmp_path / "killed"
     main(agent, words(agent, *longer, "--run-dir", tmp_path / "whole"))
-    command = [sys.executable, "-m", f"{agent}.train"]
-    kill_at(60, [*command, *words(agent, *longer, "--run-dir", killed)], killed)
-    assert load_checkpoint(killed).counters["env_steps"] < steps
-    main(agent, ["--run-dir", str(killed), "--resume"])
+    process = FORKS.Process(target=main, args=(agent, words(agent, *longer, "--run-dir", killed)))
+    process.start()
+    kill_at(60, process.pid, killed, ended=lambda: process.exitcode)
+    process.join()
+    assert process.exitcode < 0 and load_checkpoint(killed).counters["env_steps"] < longer[1]
+    main(agent, ["--run-dir", killed, "--resume"])
     assert_same_run(tmp_path / "whole", killed)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("agent", AGENTS)
-def test_ctrl_c_or_sigterm_saves_and_the_run_goes_on_exactly(agent, number, tmp_path, capsys):
-    train(agent, tmp_path / "whole", "--checkpoint-every", "0")
-    envs = Corridor(2)
-    wait, left = envs.step_wait, [0] * 25
-
-    def step_wait(*args):
-        if left and not left.pop() and not left:
-            os.kill(os.getpid(), number)
-        return wait(*args)
-
-    envs.step_wait = step_wait
-    with pytest.raises(KeyboardInterrupt, match=r"--resume continues"):
-        train(agent, tmp_path / "parts", "--checkpoint-every", "0", envs=envs)
-    assert "saving a checkpoint" in capsys.readouterr().err
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    train(agent, tmp_path / "parts", "--checkpoint-every", "0", "--resume")
+@pytest.mark.parametrize(
+    ("agent", "flags"),
+    [
+        *(("impala", flags) for flags in ("", "--batch-size 18", RECURRENT)),
+        *(("ppo2", flags) for flags in ("", f"{RECURRENT} --sequence-steps 3", PENALISED)),
+        ("rainbow", ""),
+        ("sac", ""),
+        ("trpo", ""),
+    ],
+)
+def test_a_run_that_ended_within_a_rollout_is_prolonged_exactly(agent, flags, tmp_path):
+    """As if it had been as long from the start."""
+    same = ["--learning-rate-schedule", "constant"] if agent in ("impala", "ppo2") else []
+    flags = [*flags.split(), *same, "--checkpoint-every", "0", "--timesteps"]
+    train(agent, tmp_path / "whole", *flags, "90")
+    train(agent, tmp_path / "parts", *flags, "34")
+    train(agent, tmp_path / "parts", *flags, "90", "--resume")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
-def test_a_sigterm_to_emulators_too_saves(tmp_path):
-    """As clusters send it."""
-    flags = words("ppo2", "--backend", "emulator", "--checkpoint-every", "0")
-    command = [sys.executable, "-m", "ppo2.train", *flags, "--timesteps", "1000000"]
-    command += ["--run-dir", str(tmp_path)]
-    said = interrupted(command, tmp_path, number=signal.SIGTERM, told=family)
-    assert said.count("interrupted") == 2 and "--resume continues from the last checkpoint" in said
-    assert load_checkpoint(tmp_path).counters["env_steps"] > 0
-
-
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_resumed_run_keeps_its_own_config(agent, tmp_path):
-    flags = ["--run-dir", tmp_path, "--frame-skip", "3", "--timesteps", "1"]
-    trained, package = train(agent, tmp_path, *flags), find(agent)
-    again = ["--run-dir", str(tmp_path), "--resume", "--timesteps", "500"]
-    resumed = load_run_config(package.Config, again, presets=package.PRESETS, command="")
-    assert resumed == replaced(trained.config, resume=True, timesteps=500)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_saved_agent_acts_alike(agent, tmp_path):
-    trained = train(agent, tmp_path / "run")
-    trained.save(tmp_path / "alone")
-    saved = load_checkpoint(tmp_path / "run")
-    agents = [trained, *(load_agent(tmp_path / name) for name in ("run", "alone"))]
-    assert {type(one).__module__ for one in agents} == {f"{agent}.agent"}
+def test_a_saved_agent_acts_alike_and_is_built_without_weights(agent, trained, tmp_path):
+    one, run_dir = trained(agent)
+    one.save(tmp_path)
+    saved = load_checkpoint(run_dir)
+    agents = [one, *(load_agent(folder) for folder in (run_dir, tmp_path))]
+    assert {type(each).__module__ for each in agents} == {f"{agent}.agent"}
     built = find(agent).build(saved.config, saved.tensors.get("net"))
     assert to_dict(built.config) == to_dict(agents[1].config)
     strange = np.random.default_rng(0).integers(256, size=(12, 4, 36, 36), dtype=np.uint8)
     obs = np.concatenate([Corridor(4).reset()[0], strange])
-    if hasattr(trained, "scores"):
+    if isinstance(one, ScoringPolicy):
         agents.append(built)
-        scores = [one.scores(torch.from_numpy(obs)) for one in agents]
+        scores = [each.scores(torch.from_numpy(obs)) for each in agents]
         assert all(torch.equal(scores[0], others) for others in scores[1:])
     for _ in range(3):
-        actions, *others = [one.act(obs) for one in agents]
+        actions, *others = [each.act(obs) for each in agents]
         assert actions.shape == (16,) and actions.dtype == np.int64
         assert actions.min() >= 0 and actions.max() < 7
         for same in others:
             np.testing.assert_array_equal(actions, same)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_an_agent_is_built_without_weights(agent):
-    built = find(agent).build(to_dict(tiny(agent)))
-    obs = np.zeros((3, 4, 36, 36), np.uint8)
-    assert built.act(obs).shape == (3,)
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_shown_last_is_the_step_that_the_run_reached(agent, capsys, tmp_path):
-    trained = train(agent, tmp_path / "run")
-    reached = load_checkpoint(tmp_path / "run").counters["env_steps"]
-    assert (
-        f"{agent}: {reached:d}/{trained.config.run.timesteps:d} steps"
-        in capsys.readouterr().err.splitlines()[-2]
-    )
+    assert find(agent).build(to_dict(tiny(agent))).act(obs).shape == (16,)

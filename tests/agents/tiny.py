@@ -1,7 +1,10 @@
 """Every agent package, and runs of each that take a moment."""
 
 import importlib
+import sys
 from pathlib import Path
+
+import pytest
 
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import load_config
@@ -9,6 +12,9 @@ from tests.conftest import Corridor
 
 ROOT = Path(__file__).parents[2]
 AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
+OUTSIDE = Path(__file__).parent / "outside"
+"""Where an agent of the tests' own is, as others may be installed."""
+sys.path.append(str(OUTSIDE))
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 FLAGS = [
     *("--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2", "--timesteps", "60"),
@@ -43,7 +49,7 @@ PARTS = {"jerk": ["--preset", "mutating", "--memory-share", "0.25", "--write-rep
 def words(agent, *flags):
     """The arguments of a tiny run's command."""
     parts = [] if "--preset" in flags else PARTS.get(agent, [])
-    net = [] if agent == "jerk" or (agent == "es" and "--init" in flags) else NET
+    net = [] if agent in ("jerk", "tally") or (agent == "es" and "--init" in flags) else NET
     return [*FLAGS, *net, *TOO.get(agent, []), *parts, *map(str, flags)]
 
 
@@ -61,3 +67,19 @@ def train(agent, run_dir, *flags, init=None, envs=None):
 def main(agent, arguments):
     """A trainer's command, in this process."""
     importlib.import_module(f"{agent}.train").main([*map(str, arguments)])
+
+
+def said_to(agent, capsys, arguments):
+    """What the command line answers to bad input: one line, exit code 2."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(agent, arguments)
+    said = capsys.readouterr().err.strip()
+    assert stop.value.code == 2, said
+    assert "\n" not in said and "Traceback" not in said, said
+    return said
+
+
+def refused(agent, capsys, *flags):
+    """The same beside the flags of a tiny run."""
+    return said_to(agent, capsys, words(agent, *flags))

@@ -1,0 +1,198 @@
+"""What agents have from the frame of a run, on the smallest one: stopped, damaged, refused."""
+
+import os
+import resource
+import shutil
+import signal
+import sys
+
+import pytest
+
+from retro_agents.games.families import level_names
+from retro_agents.ground.errors import UserError
+from retro_agents.run.checkpoint import latest_checkpoint, load_agent, load_checkpoint
+from retro_agents.run.command_line import load_run_config
+from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.metrics import Metrics
+from tests.agents.tiny import LEVEL, OUTSIDE, find, refused, said_to, tiny, train, words
+from tests.conftest import Corridor
+from tests.runs import (
+    Stop,
+    assert_same_run,
+    family,
+    interrupted,
+    play,
+    stopping,
+    what_it_left,
+)
+
+
+def test_it_learns_the_corridor_and_acts_alike_once_loaded(tmp_path):
+    agent = train("tally", tmp_path, "--timesteps", "400")
+    loaded = load_agent(tmp_path)
+    assert play(agent, Corridor(1)) == play(loaded, Corridor(1)) == 8.0
+    assert play(find("tally").build(to_dict(loaded.config)), Corridor(1)) < 8.0
+
+
+def test_same_seed_same_run_wherever_it_lies(tmp_path, capsys):
+    """Checkpoints are the same files, byte by byte."""
+    for name, seed in (("one", 0), ("two", 0), ("other", 1)):
+        train("tally", tmp_path / name, "--seed", seed, "--run-dir", tmp_path / name)
+    assert "tally: 60/60 steps" in capsys.readouterr().err.splitlines()[-2]
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+    one, other = (what_it_left(tmp_path / name) for name in ("one", "other"))
+    assert one["metrics.csv"] != other["metrics.csv"]
+    train("tally", tmp_path / "none", "--timesteps", "0")
+    assert load_checkpoint(tmp_path / "none").counters["env_steps"] == 0
+
+
+def test_each_checkpoint_is_told_once_it_is_written(tmp_path):
+    told = []
+
+    def tell(folder, metrics):
+        assert folder == tmp_path and list(metrics) == ["env_steps", "mean_return"]
+        assert load_checkpoint(folder).counters["env_steps"] == metrics["env_steps"]
+        told.append(metrics["env_steps"])
+
+    find("tally").run(Corridor(2), tiny("tally"), tmp_path, on_checkpoint=tell)
+    assert told == [16, 32, 48, 60]
+    stored = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert stored == ["step-000000048", "step-000000060"]
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_resumes_exactly_and_saves_where_it_is_told_to_stop(number, tmp_path, capsys):
+    every = ["--checkpoint-every", "0" if number else "16"]
+    train("tally", tmp_path / "whole", *every)
+    envs = stopping(Corridor(2), tmp_path / "parts")
+    if number:
+        wait, left = Corridor.step_wait, [0] * 20
+        press = lambda: left and not left.pop() and not left and os.kill(os.getpid(), number)  # noqa: E731
+        envs.step_wait = lambda *args: (press(), wait(envs, *args))[1]
+    with pytest.raises(KeyboardInterrupt if number else Stop) as stop:
+        train("tally", tmp_path / "parts", *every, envs=envs)
+    if number:
+        assert "--resume continues" in str(stop.value.args)
+        assert "saving a checkpoint" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    train("tally", tmp_path / "parts", *every, "--resume")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_a_sigterm_to_emulators_too_saves(tmp_path, monkeypatch):
+    """As clusters send it."""
+    monkeypatch.setenv("PYTHONPATH", str(OUTSIDE))
+    flags = words("tally", "--backend", "emulator", "--checkpoint-every", "0")
+    command = [sys.executable, "-m", "tally.train", *flags, "--timesteps", "1000000"]
+    command += ["--run-dir", str(tmp_path)]
+    said = interrupted(command, tmp_path, number=signal.SIGTERM, told=family)
+    assert said.count("interrupted") == 2 and "--resume continues from the last checkpoint" in said
+    assert load_checkpoint(tmp_path).counters["env_steps"] > 0
+
+
+def test_a_resumed_run_keeps_its_own_config(tmp_path):
+    flags = ["--run-dir", tmp_path, "--frame-skip", "3", "--timesteps", "1"]
+    trained, package = train("tally", tmp_path, *flags), find("tally")
+    again = ["--run-dir", str(tmp_path), "--resume", "--timesteps", "500"]
+    resumed = load_run_config(package.Config, again, presets=package.PRESETS, command="")
+    assert resumed == replaced(trained.config, resume=True, timesteps=500)
+
+
+def test_what_everybody_writes_is_understood():
+    config = tiny("tally", "--timesteps", "1e5", "--levels", "BrambleWood.Act1")
+    assert config.run.timesteps == 100_000
+    assert level_names(config.run.levels) == [LEVEL]
+
+
+def test_what_cannot_be_written_begun_with_or_resumed_is_refused(tmp_path, capsys):
+    def resume(folder):
+        return ["--run-dir", tmp_path / folder, "--resume"]
+
+    assert "/proc/nowhere" in refused("tally", capsys, "--run-dir", "/proc/nowhere")
+    assert "nothing" in said_to("tally", capsys, resume("nothing"))
+    train("tally", tmp_path / "run").save(tmp_path / "alone")
+    shutil.copy(tmp_path / "run/config.json", tmp_path / "alone")
+    assert "--init" in said_to("tally", capsys, resume("alone"))
+    said = said_to("tally", capsys, [*resume("run"), "--discount", "0.5"])
+    assert "the saved run has --discount 1.0, not 0.5: resume with the same" in said
+    train("sac", tmp_path / "sac")
+    said = said_to("tally", capsys, resume("sac"))
+    command = f"python -m sac.train --run-dir {tmp_path / 'sac'} --resume"
+    assert f"{tmp_path / 'sac'} is a run of sac: {command}" in said
+    shutil.rmtree(tmp_path / "sac/checkpoints")
+    assert "resume it with the agent and version that began it" in said_to(
+        "tally", capsys, resume("sac")
+    )
+    folder = latest_checkpoint(tmp_path / "run")
+    weights = folder / "net.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-9])
+    said = refused("tally", capsys, "--init", folder, "--run-dir", tmp_path / "new")
+    assert folder.name in said and "is cut off" in said
+
+
+def resumed(capsys, run_dir, steps=90):
+    """What resuming a run says on stderr."""
+    capsys.readouterr()
+    train("tally", run_dir, "--resume", "--timesteps", steps)
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["large.npy.zst", "net.safetensors", "state.msgpack"])
+@pytest.mark.parametrize("harm", ["cut", "changed"])
+def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
+    train("tally", tmp_path)
+    older, newest = sorted((tmp_path / "checkpoints").glob("step-*"))
+    content = (newest / name).read_bytes()
+    changed = content[:-9] if harm == "cut" else content[:-1] + bytes([content[-1] ^ 1])
+    (newest / name).write_bytes(changed)
+    said = resumed(capsys, tmp_path)
+    (line,) = [line for line in said.splitlines() if line.startswith("warning")]
+    assert name in line and "resuming from the one before it" in line
+    assert (tmp_path / "checkpoints" / f"{newest.name}.damaged").is_dir()
+    latest = load_checkpoint(tmp_path)
+    assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))
+    for file in (older / "meta.json", *(tmp_path / "checkpoints").glob("step-*/meta.json")):
+        file.unlink(missing_ok=True)
+    assert "no checkpoint" in said_to("tally", capsys, ["--run-dir", tmp_path, "--resume"])
+
+
+def test_a_cut_table_is_noticed(capsys, tmp_path):
+    train("tally", tmp_path)
+    assert "warning" not in resumed(capsys, tmp_path)
+    table = tmp_path / "metrics.csv"
+    table.write_bytes(table.read_bytes()[: table.stat().st_size // 2])
+    assert f"warning: {table} is cut" in resumed(capsys, tmp_path, steps=130)
+
+
+@pytest.mark.parametrize("table", ["csv", "events"])
+def test_a_full_disk_between_checkpoints_is_one_line(table, tmp_path, monkeypatch):
+    """Of files that may not become longer than a run's config."""
+    if table == "csv":
+        monkeypatch.setitem(Metrics.__init__.__kwdefaults__, "tensorboard", False)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
+    try:
+        with pytest.raises(UserError, match=r"cannot write .*File too large") as said:
+            train("tally", tmp_path, "--checkpoint-every", "0", "--timesteps", "9000")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    train("tally", tmp_path)
+    left = what_it_left(tmp_path)
+    envs = Corridor(2)
+
+    def step_wait(*args):
+        with pytest.raises(UserError, match="another process writes to the run"):
+            train("tally", tmp_path, "--resume", "--timesteps", "90")
+        return Corridor.step_wait(envs, *args)
+
+    envs.step_wait = step_wait
+    train("tally", tmp_path, "--resume", "--timesteps", "62", envs=envs)
+    later = what_it_left(tmp_path)
+    assert later["metrics.csv"].startswith(left["metrics.csv"])
+    assert later["metrics.csv"].count(b"\n") == left["metrics.csv"].count(b"\n") + 1
