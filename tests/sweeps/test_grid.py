@@ -31,11 +31,11 @@ from retro_agents.sweeps.grid import (
 ROOT = Path(__file__).parents[2]
 
 
-def sweep(out: Path, *more: str) -> list[str]:
+def sweep(out, *more):
     return ["--agent", "toy", "--grid", "gamma=0.1,0.9", "--out", str(out), *more]
 
 
-def calls(out: Path) -> list[str]:
+def calls(out):
     return (out / "calls.txt").read_text().splitlines()
 
 
@@ -49,9 +49,16 @@ def test_a_grid_is_all_combinations():
     ]
 
 
-@pytest.mark.parametrize("word", ["gamma", "=1", "gamma=1,1", "gamma=1,,2", "x=a/b", "seed=1,2"])
-def test_what_is_no_grid_is_refused(word):
-    with pytest.raises(UserError, match="--grid"):
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        *((word, "--grid") for word in ("gamma", "=1", "gamma=1,1", "gamma=1,,2", "x=a/b")),
+        ("seed=1,2", "--grid seed: the sweep itself sets that"),
+        ("widths=16,32,32", "separate values that contain commas by ;"),
+    ],
+)
+def test_what_is_no_grid_is_refused(word, says):
+    with pytest.raises(UserError, match=says):
         read_grid([word])
 
 
@@ -59,21 +66,14 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
     fields = {"pool": False, "gamma": 0.5}
     assert words_of({"pool": "true", "gamma": "1"}, fields) == ["--pool", "--gamma=1"]
     assert words_of({"pool": "False"}, fields) == ["--no-pool"]
-    with pytest.raises(UserError, match="did you mean 'gamma'"):
-        words_of({"gama": "1"}, fields)
-
-
-def test_a_field_of_another_familys_levels_is_named():
-    fields = {"levels": "bramble-train", "num_envs": 8}
-    with pytest.raises(UserError, match=r"bramble-train has no field 'num_levels'.*procgen:"):
-        words_of({"num_levels": "1"}, fields)
-    with pytest.raises(UserError, match="did you mean 'num_envs'"):
-        words_of({"num_env": "1"}, fields)
-
-
-def test_values_with_commas_are_told_of_their_separator():
-    with pytest.raises(UserError, match="; between them"):
-        read_grid(["widths=16,32,32"])
+    of_levels = {"levels": "bramble-train", "num_envs": 8}
+    for known, field, says in (
+        (fields, "gama", "did you mean 'gamma'"),
+        (of_levels, "num_levels", r"bramble-train has no field 'num_levels'.*procgen:"),
+        (of_levels, "num_env", "did you mean 'num_envs'"),
+    ):
+        with pytest.raises(UserError, match=says):
+            words_of({field: "1"}, known)
 
 
 def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
@@ -92,6 +92,9 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     assert len(list(out.glob("*/*/checkpoints/step-*"))) == 4  # nets to evaluate
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(sweep(out))
+    assert "was made with flags" in capsys.readouterr().err
 
 
 def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path):
@@ -105,70 +108,71 @@ def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path)
     assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in text and "because there is one seed" in text
 
 
-def test_a_table_says_of_what_its_deviations_are():
-    one, three = (Scores({"a": "1"}, seeds, {"return": (1.0, 2.0)}) for seeds in (1, 3))
-    assert "over seeds." in markdown([three, three])
+def test_a_table_has_normalised_returns_and_says_of_what_its_deviations_are():
+    assert markdown([]) == "Nothing is complete yet."
+    found = {"return": (4.0, 2.0), "test_return": (5.0, 1.0), "test_normalised_paper": (0.25, 0.1)}
+    one, three = (Scores({"a": "1"}, seeds, found) for seeds in (1, 3))
+    text = markdown([three, three])
+    assert "test levels ± 2 σ | test levels, normalised ± 2 σ" in text
+    assert "| 1 | 3 | 4 ± 2 | 5 ± 1 | 0.25 ± 0.1 |" in text and "over seeds." in text
     assert "over seeds; for one seed, over the rows" in markdown([one, three])
 
 
-def test_a_table_has_normalised_returns_where_runs_have_them():
-    found = {"return": (4.0, 2.0), "test_return": (5.0, 1.0), "test_normalised_paper": (0.25, 0.1)}
-    text = markdown([Scores({"a": "1"}, 2, found)])
-    assert "test levels ± 2 σ | test levels, normalised ± 2 σ" in text
-    assert "| 1 | 2 | 4 ± 2 | 5 ± 1 | 0.25 ± 0.1 |" in text
-
-
-def test_a_sweep_with_other_settings_is_refused_there(tmp_path, capsys):
-    main(sweep(tmp_path / "out"))
-    with pytest.raises(SystemExit):
-        main(sweep(tmp_path / "out", "--flags=--hidden 4"))
-    assert "was made with flags" in capsys.readouterr().err
-
-
-def test_nothing_runs_where_the_agent_refuses_a_point(tmp_path, capsys):
-    arguments = ["--agent", "toy", "--grid", "gamma=0.5,1.5", "--out", str(tmp_path / "out")]
+@pytest.mark.parametrize(
+    ("agent", "preset", "levels", "word", "says"),
+    [
+        ("toy", "", "", "gamma=0.5,1.5", "gamma"),
+        ("toy", "", "", "gamma=0.9,0.90", "gamma=0.90 is gamma=0.9 a second time"),
+        ("ppo2", "procgen-easy", "procgen:coinrun", "encoder_parts=shifted;nonsense", "nonsense"),
+        ("ppo2", "procgen-easy", "", "levels=procgen:coinrun;procgen:nonsense", "nonsense"),
+        ("ppo2", "procgen-easy", "procgen:coinrun", "distribution_mode=easy,extreme",
+         "coinrun has no distribution mode"),
+        ("ppo2", "fast", "BrambleWood.Act1", "augment=flip;rotat", "unknown --augment 'rotat'"),
+        ("ppo2", "fast", "BrambleWood.Act1", "recurrent=none,lstm", "over time"),
+    ],
+)  # fmt: skip
+def test_what_only_a_run_would_find_is_found_before_the_first(
+    agent, preset, levels, word, says, tmp_path, capsys
+):
+    out = tmp_path / "out"
+    words = ["--agent", agent, f"--preset={preset}", f"--levels={levels}", "--grid", word]
     with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2 and "gamma" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+        main([*words, "--out", str(out)])
+    assert stop.value.code == 2 and says in capsys.readouterr().err
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("flags", "says"),
     [
-        ("encoder_parts=shifted;nonsense", "nonsense"),
-        ("levels=procgen:coinrun;procgen:nonsense", "nonsense"),
-        ("distribution_mode=easy,extreme", "coinrun has no distribution mode"),
+        ("", "either --grid FIELD"),
+        ("--grid gamma=1 --pbt gamma=0:1", "either --grid"),
+        ("--pbt gamma=0:1 --engine local", "--engine ray"),
+        ("--pbt gamma=0:1 --population 1", "2 runs or more"),
+        ("--grid gamma=1 --flags '--hidden 32'", "write --flags='--hidden 32'"),
+        ("--grid gamma=1 --flags=--seed=7", "--flags --seed=7: the sweep itself sets that"),
+        ("--grid gamma=1 --flags=--run-dir=x", "the sweep itself sets that"),
+        ("--grid gamma=1 --flags=--resume", "the sweep itself sets that"),
+        ("--grid gamma=1 --ray-address auto", "is for --engine ray, not local"),
+        ("--grid gamma=0,1 --population 8", "--population has no effect without --pbt"),
+        ("--grid gamma=0,1 --engine lsf --cell 1", "--engine local"),
+        ("--pbt gamma=0:1 --engine ray --seeds 3", "--seeds has no effect without --grid"),
+        ("--plan course-level", "course-levels"),
+        ("--plan FILE.yaml", "seeds has no effect with pbt"),
     ],
 )
-def test_what_only_a_run_would_find_is_found_before_the_first(word, said, tmp_path, capsys):
-    arguments = ["--agent", "ppo2", "--levels", "procgen:coinrun", "--grid", word]
+def test_what_cannot_be_meant_is_one_line(flags, says, tmp_path, capsys):
+    (tmp_path / "FILE.yaml").write_text("agent: toy\npbt: ['gamma=0:1']\nseeds: 3\n")
+    words = shlex.split(flags.replace("FILE", str(tmp_path / "FILE")))
     with pytest.raises(SystemExit) as stop:
-        main([*arguments, "--preset", "procgen-easy", "--out", str(tmp_path / "out")])
-    assert stop.value.code == 2 and said in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        ([], "either --grid"),
-        (["--grid", "gamma=1", "--pbt", "gamma=0:1"], "either --grid"),
-        (["--pbt", "gamma=0:1", "--engine", "local"], "--engine ray"),
-        (["--pbt", "gamma=0:1", "--population", "1"], "2 runs or more"),
-        (["--grid", "gamma=1", "--flags", "--hidden 32"], "write --flags='--hidden 32'"),
-        (["--grid", "gamma=1", "--ray-address", "auto"], "is for --engine ray, not local"),
-        (["--plan", "course-level"], "course-levels"),
-    ],
-)
-def test_what_cannot_be_meant_is_one_line(flags, said, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--agent", "toy", *flags])
+        main(["--agent", "toy", *words])
     line = capsys.readouterr().err
-    assert stop.value.code == 2 and said in line and line.count("\n") == 1
+    assert stop.value.code == 2 and says in line and line.count("\n") == 1
 
 
-def test_a_grid_runs_on_a_ray_cluster(tmp_path, ray_address, toy, capsys):
+def test_a_grid_runs_on_a_ray_cluster_where_a_run_that_fails_is_named(
+    tmp_path, ray_address, toy, capsys
+):
     out = tmp_path / "out"
     words = sweep(out, "--seeds", "2", "--engine", "ray", "--ray-address", ray_address)
     main(words)
@@ -176,12 +180,10 @@ def test_a_grid_runs_on_a_ray_cluster(tmp_path, ray_address, toy, capsys):
     assert "4 runs to do, 4 at a time" in capsys.readouterr().out
     main(words)
     assert len(calls(out)) == 4  # all was done
-
-
-def test_a_run_that_fails_on_ray_is_named_as_one_here_is(tmp_path, ray_address, toy, capsys):
+    capsys.readouterr()
     (toy / "train.py").write_text("raise SystemExit(1)")
     with pytest.raises(SystemExit) as stop:
-        main(sweep(tmp_path / "out", "--engine", "ray", "--ray-address", ray_address))
+        main(sweep(tmp_path / "other", "--engine", "ray", "--ray-address", ray_address))
     said = capsys.readouterr()
     assert stop.value.code == 2 and said.err.count("\n") == 1 and "2 of 2 failed" in said.err
     assert said.out.count("toy.train failed; see ") == 2
@@ -194,11 +196,9 @@ def test_a_killed_sweep_goes_on(tmp_path):
     waits.write_text("")
     command = [sys.executable, "-m", "retro_agents.sweeps", *sweep(out, "--jobs", "1")]
     path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
+    environment = {**os.environ, "PYTHONPATH": path}
     killed = subprocess.Popen(
-        command,
-        env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
+        command, env=environment, start_new_session=True, stdout=subprocess.DEVNULL
     )
     while not waits.read_text():
         assert killed.poll() is None
@@ -213,75 +213,42 @@ def test_a_killed_sweep_goes_on(tmp_path):
     assert "| 0.1 | 1 | 1 ± 4 |" in table and "| 0.9 | 1 | 9 ± 4 |" in table
 
 
-def test_nothing_complete_is_said():
-    assert markdown([]) == "Nothing is complete yet."
-
-
 @pytest.mark.parametrize(
     ("engine", "resources", "lines", "index"),
     [
         (
             "slurm",
             "--time=10:00:00 --gres=gpu:1",
-            ["#SBATCH --array=1-4", "#SBATCH --time=10:00:00 --gres=gpu:1"],
+            ["#SBATCH --array=1-4%3", "#SBATCH --time=10:00:00 --gres=gpu:1"],
             "SLURM_ARRAY_TASK_ID",
         ),
         (
             "lsf",
             '-q gpuv100 -R "span[hosts=1]"',
-            ['#BSUB -J "sweep[1-4]"', '#BSUB -q gpuv100 -R "span[hosts=1]"'],
+            ['#BSUB -J "sweep[1-4]%3"', '#BSUB -q gpuv100 -R "span[hosts=1]"'],
             "LSB_JOBINDEX",
         ),
     ],
 )
 def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, lines, index):
-    out = tmp_path / "out"
-    main(sweep(out, "--seeds", "2", "--engine", engine, f"--resources={resources}"))
+    out = tmp_path / "my runs"
+    words = sweep(out, "--seeds", "2", "--engine", engine, "--jobs", "3")
+    main([*words, f"--resources={resources}"])
     script = capsys.readouterr().out
     assert set(lines) <= set(script.splitlines())
+    (line,) = [line for line in script.splitlines() if "job-%" in line]
+    number = "%a" if engine == "slurm" else "%I"
+    assert shlex.split(line)[-1].endswith(f"{tmp_path}/my runs/job-{number}.log")
     assert out.is_dir()  # before the jobs log there
     assert script.splitlines()[-1].split()[0] == sys.executable
     command = script.splitlines()[-1]
     for number in range(1, 5):
-        words = command.replace(f'"${index}"', str(number)).split()
+        words = shlex.split(command.replace(f'"${index}"', str(number)))
         main(words[3:])
     assert len(calls(out)) == len(set(calls(out))) == 4
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
     with pytest.raises(SystemExit):
         main([*words[3:-1], "5"])
-
-
-@pytest.mark.parametrize(
-    ("engine", "line"), [("slurm", "#SBATCH --array=1-2%3"), ("lsf", '#BSUB -J "sweep[1-2]%3"')]
-)
-def test_a_cluster_runs_no_more_jobs_at_a_time_than_asked(tmp_path, capsys, engine, line):
-    main(sweep(tmp_path / "out", "--engine", engine, "--jobs", "3"))
-    assert line in capsys.readouterr().out.splitlines()
-
-
-def test_flags_that_hold_with_the_points_alone_are_taken():
-    words = ["--grid", "recurrent=lstm,gru", "--flags=--sequence-steps 16", "--preset", "fast"]
-    study, _ = study_of(asked([*words, "--levels", "BrambleWood.Act1"]))
-    assert len(study.kinds) == 2
-
-
-@pytest.mark.parametrize(
-    ("point", "said"),
-    [("augment=flip;rotat", "unknown --augment 'rotat'"), ("recurrent=none,lstm", "over time")],
-)
-def test_a_point_that_no_run_would_take_is_refused_before_the_first(point, said):
-    words = ["--grid", point, "--preset", "fast", "--levels", "BrambleWood.Act1"]
-    with pytest.raises(UserError, match=said):
-        study_of(asked(words))
-
-
-def test_a_job_gives_all_cores_to_its_run(tmp_path, monkeypatch):
-    asked_for = []
-    monkeypatch.setattr(
-        "retro_agents.sweeps.__main__.work", lambda *_, jobs, **__: asked_for.append(jobs)
-    )
-    main(sweep(tmp_path / "out", "--jobs", "4", "--cell", "1"))
-    assert asked_for == [1]
 
 
 def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
@@ -293,68 +260,26 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     assert len(calls(tmp_path / "out")) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "--grid FIELD"),
-        (["--grid", "gamma=0,1", "--population", "8"], "--population has no effect without --pbt"),
-        (["--grid", "gamma=0,1", "--engine", "lsf", "--cell", "1"], "--engine local"),
-        (
-            ["--pbt", "gamma=0:1", "--engine", "ray", "--seeds", "3"],
-            "--seeds has no effect without --grid",
-        ),
-    ],
-)
-def test_what_would_do_nothing_is_refused(words, said, capsys):
-    with pytest.raises(SystemExit):
-        main(words)
-    assert said in capsys.readouterr().err
+def test_flags_that_hold_with_the_points_alone_are_taken():
+    words = ["--grid", "recurrent=lstm,gru", "--flags=--sequence-steps 16", "--preset", "fast"]
+    study, _ = study_of(asked([*words, "--levels", "BrambleWood.Act1"]))
+    assert len(study.kinds) == 2
 
 
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        ("pbt: ['gamma=0:1']\nseeds: 3", "seeds has no effect with pbt"),
-        ("grid: ['gamma=0,1']\npopulation: 8", "population has no effect without pbt"),
-    ],
-)
-def test_what_would_do_nothing_in_a_plan_is_refused(lines, said, tmp_path):
-    (tmp_path / "mine.yaml").write_text(f"agent: toy\n{lines}\n")
-    with pytest.raises(UserError, match=said):
-        asked(["--plan", str(tmp_path / "mine.yaml")])
-
-
-def test_one_point_in_two_spellings_is_refused():
-    with pytest.raises(UserError, match=r"gamma=0\.90 is gamma=0\.9 a second time"):
-        study_of(asked(["--agent", "toy", "--grid", "gamma=0.9,0.90"]))
-
-
-@pytest.mark.parametrize("engine", ["slurm", "lsf"])
-def test_a_job_script_names_a_folder_with_a_space(engine, tmp_path, capsys):
-    main(sweep(tmp_path / "my runs", "--engine", engine))
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if "job-%" in line]
-    number = "%a" if engine == "slurm" else "%I"
-    assert shlex.split(line)[-1].endswith(f"{tmp_path}/my runs/job-{number}.log")
-
-
-def test_a_cluster_of_ray_runs_as_many_at_a_time_as_asked(tmp_path, monkeypatch):
+def test_a_job_has_all_cores_and_a_cluster_of_ray_runs_as_many_as_asked(tmp_path, monkeypatch):
     at_once = []
     monkeypatch.setattr(
         "retro_agents.sweeps.__main__.work", lambda *_, jobs, **__: at_once.append(jobs)
     )
     monkeypatch.setattr("retro_agents.sweeps.__main__.player", lambda _: nullcontext({}))
-    words = sweep(tmp_path / "out", "--seeds", "3", "--engine", "ray", "--ray-address", "auto")
-    main(words)
-    main([*words, "--jobs", "2"])
-    assert at_once == [6, 2]
+    out = tmp_path / "out"
+    ray = ("--seeds", "3", "--engine", "ray", "--ray-address", "auto")
+    for words in (("--jobs", "4", "--cell", "1"), ray, (*ray, "--jobs", "2")):
+        main(sweep(out, *words))
+    assert at_once == [1, 6, 2]
 
 
-def test_words_of_one_dash_stand_behind_their_flag():
-    words = sweep(Path("out"), "--engine", "lsf", "--resources", "-q gpuv100")
-    assert asked(words).resources == "-q gpuv100"
-
-
-@pytest.mark.parametrize("plan", sorted(path.stem for path in PLANS.glob("*.yaml")))
+@pytest.mark.parametrize("plan", sorted(path.stem for path in (ROOT / PLANS).glob("*.yaml")))
 def test_every_plan_can_be_run(plan):
     config = asked(["--plan", plan])
     if config.grid:
@@ -362,32 +287,28 @@ def test_every_plan_can_be_run(plan):
         assert len(study.kinds) == len(named) > 1
     else:
         assert agent_config(config).run.timesteps == read_plan(plan)["timesteps"]
+    if plan.removeprefix("entry-") in ("widths", "frames", "kl", "schedule", "initialisation"):
+        preset = agent_config(config)  # one point is the preset itself
+        fields = flat(to_dict(preset))
+        made = [agent_config(config, words_of(p, fields)) for p in named.values()]
+        assert made.count(preset) == 1
 
 
-@pytest.mark.parametrize("part", ["widths", "frames", "kl", "schedule", "initialisation"])
-def test_one_point_of_each_plan_over_a_part_is_the_preset_itself(part):
-    config = asked(["--plan", f"entry-{part}"])
-    preset = agent_config(config)
-    fields = flat(to_dict(preset))
-    made = [agent_config(config, words_of(p, fields)) for p in points(read_grid(config.grid))]
-    assert made.count(preset) == 1
-
-
-def test_a_population_runs_on_ray_unless_it_is_told_otherwise(tmp_path):
-    assert asked(["--agent", "toy", "--pbt", "gamma=0:1"]).engine == "ray"
-    assert asked(["--agent", "toy", "--pbt=gamma=0:1"]).engine == "ray"
-    plan = tmp_path / "mine.yaml"
-    plan.write_text("agent: toy\npbt: ['gamma=0:1']\n")
-    assert asked(["--plan", str(plan)]).engine == "ray"
-
-
-def test_flags_win_over_a_plan():
+def test_flags_win_over_a_plan_and_a_population_runs_on_ray_unless_told_otherwise(tmp_path):
     config = asked(["--plan", "course-beta", "--seeds", "5", "--timesteps", "1000"])
     assert (config.agent, config.seeds, config.timesteps) == ("trpo", 5, 1000)
     assert agent_config(config).run.timesteps == 1000
+    plan = tmp_path / "mine.yaml"
+    plan.write_text("agent: toy\npbt: ['gamma=0:1']\n")
+    for words in (["--pbt", "gamma=0:1"], ["--pbt=gamma=0:1"], ["--plan", str(plan)]):
+        assert asked(["--agent", "toy", *words]).engine == "ray"
+    words = sweep(Path("out"), "--engine", "lsf", "--resources", "-q gpuv100")
+    assert asked(words).resources == "-q gpuv100"  # words of one dash stand behind their flag
 
 
-@pytest.mark.parametrize("word", ["--seed=7", "--run-dir=x", "--resume"])
-def test_further_flags_are_not_what_a_sweep_gives(word):
-    with pytest.raises(UserError, match="the sweep itself sets that"):
-        agent_config(asked(sweep(Path("out"), f"--flags={word}")))
+def test_a_plan_is_a_file_where_no_folder_of_plans_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["--plan", "course-beta"])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said == "error: no plan 'course-beta'; give a FILE.yaml\n"
