@@ -1,9 +1,7 @@
 """Studies of learning: `python -m lab.studies NAME` runs a study, or resumes it.
 
 python -m lab.studies transfer --jobs 2 --write
-python -m lab.studies ppo2 --only adapt explore/plain          # a part of it
-python -m lab.studies ppo2 --only                              # tables of what is there
-python -m lab.studies tables                                   # docs/results, from stored results
+python -m lab.studies tables                    # writes docs/results from all stored results
 """
 
 import dataclasses

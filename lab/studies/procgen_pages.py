@@ -69,8 +69,7 @@ def course_page() -> str:
         for row in result["rows"]
     }.values())  # fmt: skip
     rows = [course_row(alike) for alike in grouped(runs, GROUPED_BY).values()]
-    pictures = [f"course-{name}.png" for name in results]
-    drawn = [f"![Returns, and theirs]({name})" for name in pictures if (OUT / name).is_file()]
+    drawn = [f"![Returns, and theirs]({p.name})" for p in sorted(OUT.glob("course-*.png"))]
     commands = map(origin, results.values())
     return page("course", "The course", *commands, records(rows), *slopes(runs), *drawn)
 

@@ -33,9 +33,10 @@ def collect(study: Study, out: Path) -> Kinds:
         counts = dict.fromkeys(COUNTS, 0)
         empty = {"made": study.made(cell.kind), "runs": {}, "best": -math.inf, **counts}
         kind = found.setdefault(cell.kind, empty)
-        add(kind["runs"], record["levels"], cell.seed)
-        for play, levels in record.get("sight", {}).items():
-            add(kind.setdefault("sight", {}).setdefault(play, {}), levels, cell.seed)
+        for play, levels in {"": record["levels"], **record.get("sight", {})}.items():
+            runs = kind.setdefault("sight", {}).setdefault(play, {}) if play else kind["runs"]
+            for level, mean in levels.items():
+                runs.setdefault(level, {})[str(cell.seed)] = mean
         kind["best"] = max(kind["best"], record["best"])
         for name in COUNTS:
             kind[name] += record[name]
@@ -43,12 +44,6 @@ def collect(study: Study, out: Path) -> Kinds:
             if name in record:
                 kind.setdefault(name, []).append(record[name])
     return found
-
-
-def add(runs: dict[str, dict[str, float]], levels: Mapping[str, float], seed: int) -> None:
-    """Add a run's mean return on each level to those of other seeds, in the stored form."""
-    for level, mean in levels.items():
-        runs.setdefault(level, {})[str(seed)] = mean
 
 
 def page(result: Mapping[str, Any]) -> str:
@@ -70,8 +65,7 @@ def page(result: Mapping[str, Any]) -> str:
 
 def as_runs(stored: Mapping[str, Mapping[str, float]]) -> Runs:
     """Level -> seed -> mean return, from the stored form, in which seeds are text."""
-    found = stored.items()
-    return {level: {int(s): mean for s, mean in seeds.items()} for level, seeds in found}
+    return {level: {int(s): m for s, m in seeds.items()} for level, seeds in stored.items()}
 
 
 def kind_table(kinds: Mapping[str, dict[str, Any]]) -> str:

@@ -35,15 +35,11 @@ def write() -> None:
 
 def pages() -> dict[str, str]:
     """File name -> text."""
-    own = {
-        "contest.md": contest_page(),
-        "speed.md": speed_page(),
-        "references.md": references_page(),
-        "course.md": course_page(),
-        "entry.md": entry_page(),
-    }
-    results = results_in("lab/studies/results")
-    return own | {f"{name}.md": study_page(name, result) for name, result in results.items()}
+    own = {"contest": contest_page(), "speed": speed_page(), "references": references_page()}
+    own |= {"course": course_page(), "entry": entry_page()}
+    studies = results_in("lab/studies/results")
+    own |= {name: study_page(name, result) for name, result in studies.items()}
+    return {f"{name}.md": text for name, text in own.items()}
 
 
 def study_page(name: str, result: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import flat, to_dict
-from retro_agents.run.fields import fields, flag_of
+from retro_agents.run.fields import fields, flag_of, flag_with
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.plot import picture
 from retro_agents.run.settings import RunSettings
@@ -83,11 +83,10 @@ def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
             if here and (others := levels_with(name)):
                 raise UserError(f"{here}, which others have: give --levels such as {others[0]}")
             raise UserError(f"the agent has no field {name!r}; {nearest_text(name, known)}")
-        flag = flag_of(name)
         if isinstance(known[name], bool) and value.lower() in ("true", "false"):
-            words.append(flag if value.lower() == "true" else f"--no-{flag[2:]}")
+            words.append(flag_with(name, value.lower() == "true"))
         else:
-            words.append(f"{flag}={value}")
+            words.append(f"{flag_of(name)}={value}")
     return words
 
 
@@ -139,8 +138,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
             together=True,
             last=tuple(SCORES),
         )
-    about = f"{config.agent} over {', '.join(config.grid)}"
-    return Study(about=about, seeds=config.seeds, kinds=kinds, keep=True), named
+    return Study(seeds=config.seeds, kinds=kinds, keep=True), named
 
 
 def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]:

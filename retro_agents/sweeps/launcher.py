@@ -117,9 +117,8 @@ def last_rows(
 ) -> dict[str, NDArray[np.float64]]:
     """Column -> its numbers in the last tenth of a run's steps, if it has any."""
     end = table["step"] > (1 - LAST) * table["step"].max()
-    found = {name: table[name][end] for name in names if name in table}
-    numbers = {name: values[~np.isnan(values)] for name, values in found.items()}
-    return {name: values for name, values in numbers.items() if len(values)}
+    known = {name: table[name][end & ~np.isnan(table[name])] for name in names if name in table}
+    return {name: values for name, values in known.items() if len(values)}
 
 
 def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
@@ -140,10 +139,8 @@ def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
         if cell.name not in found and record_of(study, cell, out) is None:
             found[cell.name] = cell
             asked += [study.needed(cell, name) for name in study.needs(cell.kind)]
-    order = list(study.kinds)
-    return sorted(
-        found.values(), key=lambda c: (not c.together, c.seed, c.level, order.index(c.kind))
-    )
+    rank = list(study.kinds).index
+    return sorted(found.values(), key=lambda c: (not c.together, c.seed, c.level, rank(c.kind)))
 
 
 def work(

@@ -124,11 +124,10 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
     resumes = begin(run_dir, tune.get_checkpoint())
     known = flat(to_dict(agent_config(config)))
     point = {name: str(used(value, known[name])) for name, value in values.items()}
-    every = config.perturb_every
     mine = agent_config(config, words_of(point, known))
     member = int(run_dir.name.rpartition("_")[2])  # Ray numbers its trials
-    settings = {"run_dir": str(run_dir), "resume": resumes, "checkpoint_every": every}
-    mine = replaced(mine, **settings, seed=mine.run.seed + member)
+    mine = replaced(mine, run_dir=str(run_dir), resume=resumes, seed=mine.run.seed + member)
+    mine = replaced(mine, checkpoint_every=config.perturb_every)
     reported = -1
 
     def report(folder: Path, metrics: dict[str, float]) -> None:
@@ -232,6 +231,6 @@ def report(config: SweepConfig, ranges: Ranges, found: Sequence[Mapping[str, Any
         for one in runs
     ]
     publish(config, records(rows) or NOTHING, runs=runs)
-    ended = [one["run"] for one in runs if not math.isnan(one["score"])]
+    ended = [str(one["run"]) for one in runs if not math.isnan(one["score"])]
     if folders := {name: [config.out / "runs" / name] for name in ended}:
         plot_curves(folders, config.out / "plot.png", title="Return: population")

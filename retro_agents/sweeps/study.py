@@ -4,6 +4,7 @@ In flags, `<KIND>` is the folder of that kind's run with the same level and seed
 run; `<INPUT>` is an input of the study.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -153,8 +154,8 @@ def read_study(name: str, folder: Path) -> Study:
     except (OSError, yaml.YAMLError, ValueError) as error:
         raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
     known = [*study.kinds, *study.inputs]
-    wanted = [one for kind in study.kinds.values() for one in kind.references]
-    for one in (*wanted, *(one for pair in study.compare for one in pair)):
+    wanted = [kind.references for kind in study.kinds.values()]
+    for one in itertools.chain(*wanted, *study.compare):
         if one not in known:
             raise UserError(f"no kind or input {one!r}; {nearest_text(one, known)}")
     return study
