@@ -22,7 +22,7 @@ def test_the_page_has_theirs_beside_ours_and_how_the_gap_changes(monkeypatch):
     ]
     other = {**rows[2], "timesteps": 2_000_000}  # and a run of its own, in two sweeps
     sweeps = {"levels": rows, "more": [rows[2], other], "again": [other]}
-    origin = {"command": "python -m lab.studies.course x", "commit": "c", "machine": machine()}
+    origin = {"command": "python -m x", "commit": "c", "machine": machine()}
     results = {name: {**origin, "rows": found} for name, found in sweeps.items()}
     monkeypatch.setattr(procgen_pages, "results_in", lambda folder: results)
     lines = procgen_pages.course_page().splitlines()
