@@ -239,7 +239,7 @@ def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
     assert f"{tmp_path} is a run of {other}: {goes_on}" in said
     shutil.rmtree(tmp_path / "checkpoints")
     said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
-    assert "resume it with the agent that began it" in said
+    assert "resume it with the agent and version that began it" in said
 
 
 def resumed(agent, capsys, run_dir):

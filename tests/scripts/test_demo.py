@@ -58,10 +58,14 @@ def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
         demo.played[name] = played(10.0, 20.0)
     demo.played["run-and-jump"] = played(100.0, 110.0, 120.0)
     demo.played[SEARCH] = played(1000.0, 1010.0, 1020.0)
-    assert "+900 beside run-and-jump" in verdict(demo) and "too few" not in verdict(demo)
-    assert verdict(demo).endswith(f"{SHIPPED}, which learned on other acts, has 15.")
+    assert "+900 points relative to run-and-jump" in verdict(demo) and "too few" not in verdict(
+        demo
+    )
+    assert verdict(demo).endswith(f"{SHIPPED}, which was trained on other acts, has 15.")
     demo.played[SEARCH] = played(0.0, 100.0)
-    assert "-60 beside run-and-jump" in verdict(demo) and "too few to tell" in verdict(demo)
+    assert "-60 points relative to run-and-jump" in verdict(demo) and "too few to tell" in verdict(
+        demo
+    )
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_the_original_draws_the_same_episode_alone(original, tmp_path, monkeypat
     assert [picture.shape for picture in pictures] == [(LARGE, LARGE, 3)] * 3
     assert [int(picture[0, 0, 0]) for picture in pictures] == [40, 41, 42]
     monkeypatch.setattr(film, "play", lambda *_, **__: episode([0.5, 0.0, 0.5]))
-    with pytest.raises(UserError, match="plays coinrun, level 40, otherwise"):
+    with pytest.raises(UserError, match="plays coinrun, level 40, differently"):
         film.film(
             Random(15, seed=0), "coinrun", SHORT, tmp_path / "a.mp4", seed=0, original=original
         )
