@@ -104,7 +104,7 @@ def test_other_images_are_refused_where_the_net_would_take_them(corridor, tmp_pa
     config = replaced(QUICK, encoder="impala", widths="4", pool=True, timesteps=64)
     run(corridor(2), config, tmp_path)
     other = replaced(config, image_height=40, resume=True, actors=0 if plays else 1)
-    with pytest.raises(UserError, match="other observations.*--image-height 36"):
+    with pytest.raises(UserError, match=r"other observations.*--image-height 36"):
         run(corridor(2) if plays else None, other, tmp_path)
 
 

@@ -162,7 +162,7 @@ def test_what_a_saved_run_cannot_go_on_with_is_refused(corridor, tmp_path, flags
 def test_other_images_are_refused_where_the_net_would_take_them(corridor, tmp_path):
     config = replaced(QUICK, encoder="impala", widths="4", pool=True, timesteps=32)
     run(corridor(2), config, tmp_path)
-    with pytest.raises(UserError, match="other observations.*--image-height 36"):
+    with pytest.raises(UserError, match=r"other observations.*--image-height 36"):
         run(corridor(2), replaced(config, image_height=40, resume=True), tmp_path)
 
 
