@@ -41,6 +41,10 @@ class Damaged(UserError):  # noqa: N818
     """A checkpoint is incomplete, or was changed after it was written."""
 
 
+class Diverged(UserError):  # noqa: N818
+    """Learning has diverged: losses or weights are not finite."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises UserError, and keeps the line breaks of a description."""
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from retro_agents.ground.errors import UserError
+from retro_agents.run.diverged import not_finite
 
 LARGEST = 2**30  # bytes of a decompressed file; a net has 7 MB
 NUMBERS = ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1")
@@ -63,6 +64,8 @@ def read_baselines(path: Path | str, *, image: tuple[int, int, int]) -> dict[str
         turned = weight.transpose(3, 2, 0, 1) if weight.ndim == 4 else weight.T
         state[f"{name}.weight"] = torch.tensor(np.ascontiguousarray(turned, np.float32))
         state[f"{name}.bias"] = torch.tensor(np.ascontiguousarray(bias, np.float32))
+    if part := not_finite(state):
+        raise UserError(f"{path} holds numbers that are not finite ({part}); use another file")
     return state
 
 

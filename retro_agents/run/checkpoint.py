@@ -31,6 +31,7 @@ from retro_agents.ground.errors import Damaged, UserError
 from retro_agents.ground.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.config import flat, from_dict, to_dict
+from retro_agents.run.diverged import diverged, not_finite
 from retro_agents.run.fields import fields, flag_with
 from retro_agents.run.settings import RunSettings
 
@@ -129,7 +130,7 @@ def save_checkpoint(
     counters: must hold env_steps, which names the folder. state: anything that msgpack can hold.
     keep: how many checkpoints remain; older ones are deleted once this one is complete.
     Raises UserError if it cannot be written (a full disk), or if the folder holds a later step;
-    what exists stays intact.
+    what exists stays intact. Raises Diverged if a tensor is not finite.
     """
     folder = Path(folder)
     final_folder = folder / f"step-{counters['env_steps']:09d}"
@@ -192,6 +193,11 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
             import safetensors.torch  # slow to import
 
             tensors[stem] = safetensors.torch.load(_read(path, facts))
+            if part := not_finite(tensors[stem]):
+                raise Damaged(
+                    f"{path} holds numbers that are not finite ({part}): the learning that saved "
+                    "it had diverged; use another checkpoint"
+                )
         elif name.endswith(".npy.zst"):
             shape = tuple(facts.shape or ())
             arrays[stem] = StoredArray(path, np.dtype(facts.dtype), shape, facts.sha256)
@@ -305,6 +311,8 @@ def _write_files(
 
         # Copies: safetensors refuses tensors that share memory or are not contiguous.
         plain = {key: t.detach().cpu().contiguous().clone() for key, t in group.items()}
+        if part := not_finite(plain):
+            raise diverged(f"{name} holds numbers that are not finite ({part})", draft.parent)
         (draft / f"{name}.safetensors").write_bytes(safetensors.torch.save(plain))
     for name, rows in arrays.items():
         with (draft / f"{name}.npy.zst").open("wb") as file:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import OnCheckpoint
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import Diverged, UserError
+from retro_agents.run.diverged import check_metrics
 from retro_agents.run.folder import Reports, interruptible, reports
 
 EndedEpisode = tuple[int, int, dict[str, Any]]
@@ -122,7 +123,8 @@ class Run:
 
     def _end(self, _: Any, error: BaseException | None, __: Any) -> None:
         """Saves the last checkpoint, also if the actors are gone: what was learned is here."""
-        if error is None or (self.envs is None and isinstance(error, UserError)):
+        gone = self.envs is None and isinstance(error, UserError)
+        if error is None or (gone and not isinstance(error, Diverged)):
             if self.reports is not None:
                 self.reports.progress.update(self.training.env_steps)
             self.save()
@@ -148,7 +150,7 @@ class Run:
         """Reports a step of the loop, and judges the agent and saves a checkpoint if these are due.
 
         values: metrics. If there are any, or the judge has some, they become a row, with `others`
-        beside them. timing: for timing.csv.
+        beside them. timing: for timing.csv. Raises Diverged if a metric of learning is not finite.
         """
         if self.reports is not None:
             for episode in episodes:
@@ -157,6 +159,7 @@ class Run:
                 steps = self.training.env_steps
                 self.reports.metrics.log(steps, {**row, **others}, timing=timing)
                 self.reports.progress.update(steps, row)
+        check_metrics(values, self.folder / "checkpoints")
         if self.due(self.training.checkpoint_every):
             self.save()
         self.clock = self.training.clock

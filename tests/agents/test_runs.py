@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from retro_agents.contract.policy import ScoringPolicy
+from retro_agents.ground.errors import Diverged
 from retro_agents.judging.sight import PLAYS
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
@@ -58,6 +59,15 @@ def test_a_run_tells_its_checkpoints_and_is_the_same_with_tests_of_sight(agent, 
     for group, tensors in saved[0].tensors.items():
         for name, tensor in tensors.items():
             np.testing.assert_array_equal(tensor, saved[1].tensors[group][name])
+
+
+@pytest.mark.parametrize("agent", [*LOOKERS, "es"])
+def test_a_run_whose_learning_diverges_ends_in_one_line(agent, tmp_path):
+    flags = ["--learning-rate", "1e30", "--timesteps", "400"]
+    flags += ["--gradient-norm", "0"] if agent not in ("es", "sac") else []
+    with pytest.raises(Diverged, match=r"^learning has diverged: \S+ is (nan|inf); start .*\Z"):
+        train(agent, tmp_path, *flags)
+    assert all(load_checkpoint(path) for path in tmp_path.glob("checkpoints/*"))
 
 
 RECURRENT = "--recurrent lstm --recurrent-hidden 8"

@@ -251,9 +251,10 @@ def test_odd_files_are_one_line(tmp_path, data, words):
         (network(pixels=36), "hidden"),
         ([*network()[:10], np.zeros((512, 8)), np.zeros(7)], "head.policy"),
         ([np.zeros(())] * 12, "encoder.convolutions.0"),
+        ([*network()[:11], np.full(7, np.inf)], r"not finite \(head.policy.bias\)"),
     ],
 )
-def test_net_of_another_shape_is_refused_by_name(tmp_path, arrays, words):
+def test_net_of_another_shape_or_that_diverged_is_refused_by_name(tmp_path, arrays, words):
     with pytest.raises(UserError, match=words) as error:
         read_baselines(write(tmp_path / "net.joblib", arrays), image=IMAGE)
     assert "\n" not in str(error.value)

@@ -1,4 +1,5 @@
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import torch
 
 import retro_agents
 import retro_agents.run.checkpoint
-from retro_agents.ground.errors import Damaged, UserError
+from retro_agents.ground.errors import Damaged, Diverged, UserError
 from retro_agents.run.checkpoint import (
     latest_checkpoint,
     load_agent,
@@ -68,6 +69,28 @@ def test_only_the_newest_stay_and_none_comes_behind_a_later_one(tmp_path):
         save(tmp_path, 500)
     assert latest_checkpoint(tmp_path).name == "step-000001000"
     assert load_checkpoint(tmp_path).state == {"kept": 2}
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_weights_that_are_not_finite_are_neither_saved_nor_loaded(
+    number, tmp_path, monkeypatch, capsys
+):
+    bad = {"net": {"b": torch.ones(2), "w": torch.tensor([0.0, number], dtype=torch.bfloat16)}}
+    for step in (10, 20):
+        save(tmp_path / "checkpoints", step)
+    with pytest.raises(
+        Diverged, match=r"net holds numbers that are not finite \(w\); .*step-000000020,"
+    ):
+        save(tmp_path / "checkpoints", 30, tensors=bad)
+    names = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert names == ["step-000000010", "step-000000020"]
+    with monkeypatch.context() as patch:  # as of another program
+        patch.setattr(retro_agents.run.checkpoint, "not_finite", lambda tensors: None)
+        save(tmp_path / "checkpoints", 30, tensors=bad)
+    with pytest.raises(Damaged, match=r"not finite .*the learning that saved it had diverged"):
+        load_checkpoint(tmp_path)
+    assert load_to_resume(tmp_path).counters["env_steps"] == 20
+    assert "resuming from the one before it" in capsys.readouterr().err
 
 
 def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path):

@@ -1,13 +1,14 @@
 """The frame of a run, around an agent that only counts."""
 
 from collections import deque
+from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import Diverged, UserError
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.run import Run, RunState
@@ -80,6 +81,21 @@ def test_a_run_that_fails_saves_nothing_but_where_its_actors_are_gone(tmp_path: 
         with pytest.raises(UserError, match="gone"), Run(Counting(), envs, tmp_path / name):  # type: ignore[arg-type]
             raise UserError("Ray is gone")
         assert any((tmp_path / name / "checkpoints").iterdir()) == (envs is None)
+
+
+@pytest.mark.parametrize("loss", [nan, inf])
+def test_learning_that_diverges_ends_the_run_and_keeps_the_last_checkpoint(
+    tmp_path: Path, loss: float
+) -> None:
+    """Also where actors play elsewhere, whose end alone would save one more."""
+    last = tmp_path / "checkpoints/step-000000010"
+    way_out = rf"loss is {loss}; start a new run from the last good checkpoint, --init {last}"
+    training = Counting(checkpoint_every=10)
+    with pytest.raises(Diverged, match=way_out), Run(training, None, tmp_path) as run:
+        for training.env_steps in (10, 20):
+            run.after([], {"mean_return": nan, "loss": 1.0 if training.env_steps == 10 else loss})
+    assert [*last.parent.iterdir()] == [last]
+    assert read_columns(tmp_path / "metrics.csv")["step"].tolist() == [10.0, 20.0]
 
 
 def test_only_the_first_process_writes_and_judges(tmp_path: Path) -> None:
