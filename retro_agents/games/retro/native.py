@@ -33,7 +33,7 @@ class NativeVectorEnv(VectorBase):
     Interface, rewards, random draws and pictures are those of RetroVectorEnv.
     """
 
-    saves_states = resets_rows = True
+    saves_states = resets_rows = restarts_rows = True
 
     def __init__(
         self,
@@ -167,6 +167,22 @@ class NativeVectorEnv(VectorBase):
         self.name_levels(range(self.num_envs))
         self.seed = None
         return self.observations()
+
+    def save_row(self, row: int) -> dict[str, Any]:
+        """See `contract.envs.VectorEnv`."""
+        self.assert_idle(range(row, row + 1))
+        part, k = self.row(row)
+        with part.lock:
+            return part.save(k)
+
+    def restart(self, row: int, state: dict[str, Any]) -> np.ndarray:
+        """See `contract.envs.VectorEnv`."""
+        self.assert_idle(range(row, row + 1))
+        part, k = self.row(row)
+        with part.lock:
+            part.restart(k, state)
+            self.name_levels([row])
+            return part.games.observations[k].copy()
 
     def assert_idle(self, rows: range | None = None) -> None:
         """Raises RuntimeError if closed; asserts that no step of these rows, or of any, runs."""

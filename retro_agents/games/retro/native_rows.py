@@ -216,6 +216,20 @@ class Rows:
         if self.recorders and saved["recording"]:
             self.recorders[i].restore(saved["recording"])
 
+    def restart(self, i: int, saved: dict[str, Any]) -> None:
+        """Begin an episode where `save` was called, see `contract.envs.VectorEnv`."""
+        games, turns = self.games, self.turns[i]
+        own = {name: games.game[i][name].copy() for name in ("random", "level_steps")}
+        turn = [turns.index, turns.fresh]
+        self.restore(i, {**saved, "turn": turn, "recording": None})
+        for name, value in own.items():
+            games.game[i][name] = value
+        games.game[i]["steps"] = 0
+        stack = games.observations[i].reshape(self.config.frame_stack, -1)
+        stack[:-1] = stack[-1]
+        if self.recorders:
+            self.recorders[i].level = None  # a recording begins at a level's start
+
     def close(self) -> None:
         """Write the recordings."""
         for recorder in self.recorders:
