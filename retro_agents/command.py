@@ -69,14 +69,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def train(words: list[str]) -> None:
     """Start an agent's trainer. What learns is not imported for help or completions."""
-    from retro_agents.run.agents import AGENTS, find, is_package
+    from retro_agents.run.agents import AGENTS, find_given, is_package
     from retro_agents.run.command_line import load_run_config
 
     agents = filter(is_package, [*AGENTS, *words[:1]])
-    word = chosen(words, {agent: find(agent).about for agent in agents}, "train ")
+    word = chosen(words, {agent: find_given(agent).about for agent in agents}, "train ")
     if not word:
         return
-    package, name = find(word), f"train {word}"
+    package, name = find_given(word), f"train {word}"
     if COMPLETES in os.environ or HELP & set(words):
         asked = [] if COMPLETES in os.environ else words
         load_run_config(

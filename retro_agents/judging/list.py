@@ -12,7 +12,7 @@ from typing import Literal
 from retro_agents.games.families import level_names, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
-from retro_agents.run.agents import AGENTS, find, is_package, shipped
+from retro_agents.run.agents import AGENTS, find_given, is_package, shipped
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import preset_names
 from retro_agents.run.fields import positional
@@ -41,11 +41,11 @@ def lines(what: str, of: str) -> Iterator[str]:
         yield from (f"{name:26}{len(level_names(name))} levels" for name in split_names())
     elif what == "agents":
         for name in agents:
-            about = find(name).about
+            about = find_given(name).about
             yield f"{name:10}{about}" + (f" Shipped: --init {name}" if shipped(name) else "")
     elif what == "presets":
         for name in [of] if of else agents:
-            yield f"{name:10}{', '.join(preset_names(find(name).PRESETS))}"
+            yield f"{name:10}{', '.join(preset_names(find_given(name).PRESETS))}"
     else:
         yield from runs(Path(of or "runs"))
 

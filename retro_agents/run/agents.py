@@ -1,4 +1,8 @@
-"""What an agent package offers to code that knows only its name: one written protocol."""
+"""What an agent package offers to code that knows only its name: one written protocol.
+
+A checkpoint names its agent, and may come from anybody. So `find` takes no package for an agent
+because of where it lies: see there.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import contextlib
 import importlib
 import importlib.util
 import os
+import sys
 import sysconfig
 from collections.abc import Callable, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +25,9 @@ from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.fields import flag_with
 
 AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
-"""Packages named in messages; any other that follows the protocol works too."""
+"""The packages of this project; any other that follows the protocol works too."""
+GROUP = "retro_agents.agents"
+"""The entry points by which an installed package says that it is an agent."""
 
 
 class AgentPackage:
@@ -83,7 +91,7 @@ def with_this_project() -> dict[str, str]:
 
 
 def is_package(name: str) -> bool:
-    """Whether an agent package of that name is installed."""
+    """Whether Python finds an agent package of that name."""
     return home_of(name) is not None
 
 
@@ -94,20 +102,60 @@ def shipped(name: str) -> Path | None:
 
 
 def home_of(name: str) -> Path | None:
-    """The folder of an agent package, found without importing it; None if there is none."""
-    spec = None
-    with contextlib.suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec(name) if name.isidentifier() else None
-    places = map(Path, (spec.submodule_search_locations or []) if spec else [])
+    """The folder of an agent package, found without importing it; None if there is none. A package
+    of this project is looked for beside this one, and nowhere else."""
+    places = [ROOT / name] if name in AGENTS else _found(name)
     return next((place for place in places if (place / "agent.py").is_file()), None)
 
 
+def _found(name: str) -> list[Path]:
+    """The folders from which Python would import a package; [] if it finds none."""
+    spec = None
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    return [*map(Path, (spec.submodule_search_locations or []) if spec else [])]
+
+
 def find(name: str) -> AgentPackage:
-    """The package of that name. Raises UserError if it does not exist or lacks a required part."""
+    """The package of that name, which may come from a checkpoint: one of this project, one that an
+    installed distribution registers (an entry point of GROUP), or one that this program has
+    imported already. Raises UserError if it is none of these, and imports nothing."""
+    if name not in AGENTS and name not in sys.modules and name not in _registered():
+        raise _unknown(name)
+    return _package(name)
+
+
+def find_given(name: str) -> AgentPackage:
+    """The package that the user names, which need not be installed. It is imported, so that `find`
+    knows it too. Raises UserError if there is none."""
+    package = _package(name)
+    importlib.import_module(name)
+    return package
+
+
+def _package(name: str) -> AgentPackage:
     if (home := home_of(name)) is None:
-        known = [agent for agent in AGENTS if is_package(agent)]
-        raise UserError(f"no agent {name!r} is installed here; {nearest_text(name, known)}")
+        raise _unknown(name)
+    if not any(place.resolve() == home.resolve() for place in _found(name)):
+        raise UserError(
+            f"a folder {name} hides the agent {name}, which is in {home.parent}: start from "
+            "another folder, or rename that one"
+        )
     return AgentPackage(name, home)
+
+
+def _registered() -> set[str]:
+    """Names of the agents that installed distributions register. The current folder is left out,
+    since anything may have been unpacked there."""
+    here = Path.cwd().resolve()
+    places = [place for place in sys.path if Path(place).resolve() != here]
+    installed = metadata.distributions(path=places)
+    return {point.name for one in installed for point in one.entry_points if point.group == GROUP}
+
+
+def _unknown(name: str) -> UserError:
+    known = [agent for agent in AGENTS if is_package(agent)]
+    return UserError(f"no agent {name!r} is installed here; {nearest_text(name, known)}")
 
 
 def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:

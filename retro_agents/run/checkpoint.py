@@ -44,6 +44,7 @@ VERSION = 1
 DAMAGED = ".damaged"
 TABLES = ("metrics.csv", "episodes.csv")
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+_FILE = re.compile(r"config\.json|state\.msgpack|[A-Za-z0-9_-]+\.(safetensors|npy\.zst)")
 
 
 class _File(msgspec.Struct, omit_defaults=True):
@@ -277,6 +278,14 @@ def latest_checkpoint(path: Path | str) -> Path:
     )
 
 
+def file_names(folder: Path) -> list[str]:
+    """The names of a checkpoint's files, meta.json first. Raises UserError if it is foreign or
+    damaged."""
+    meta = _read_meta(folder)
+    _check_names(folder, meta.files)
+    return ["meta.json", *meta.files]
+
+
 def agent_of(folder: Path | str) -> str:
     """The package that saved a checkpoint, or a run's latest. Raises UserError if none."""
     return _read_meta(latest_checkpoint(folder)).agent
@@ -289,10 +298,11 @@ def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
     Raises UserError if there is no such package or no intact checkpoint.
     """
     folder = latest_checkpoint(folder)
-    name = agent_of(folder)
-    if not is_package(name):
-        raise UserError(f"checkpoint {folder} is of agent {name!r}, which is not installed here")
-    return find(name).load(folder, device=device)
+    try:
+        package = find(agent_of(folder))
+    except UserError as error:
+        raise UserError(f"cannot load {folder}: {error}") from None
+    return package.load(folder, device=device)
 
 
 def _write_files(
@@ -379,9 +389,10 @@ def _read_meta(folder: Path) -> _Meta:
 
 
 def _check_sizes(folder: Path, files: Mapping[str, _File]) -> None:
-    for name in {"config.json", "state.msgpack", *files}:
+    _check_names(folder, files)
+    for name in files:
         path = folder / name
-        if name not in files or not _NAME.fullmatch(name.split(".")[0]) or not path.is_file():
+        if not path.is_file():
             raise Damaged(f"checkpoint {folder} lacks its file {name!r}; use another checkpoint")
         size = path.stat().st_size
         if size != files[name].size:
@@ -389,6 +400,15 @@ def _check_sizes(folder: Path, files: Mapping[str, _File]) -> None:
                 f"checkpoint file {path} is cut off: {size} bytes, {files[name].size} expected; "
                 "use another checkpoint"
             )
+
+
+def _check_names(folder: Path, files: Mapping[str, _File]) -> None:
+    for name in ("config.json", "state.msgpack"):
+        if name not in files:
+            raise Damaged(f"checkpoint {folder} lacks its file {name!r}; use another checkpoint")
+    for name in files:
+        if not _FILE.fullmatch(name):
+            raise Damaged(f"checkpoint {folder} names a file {name!r}; use another checkpoint")
 
 
 def _read(path: Path, facts: _File) -> bytes:

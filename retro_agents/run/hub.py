@@ -1,18 +1,21 @@
 """Shares checkpoints on the Hugging Face Hub, with a card and a film.
 
+Only the files that the checkpoint's meta.json names are pushed and pulled; links are refused.
+
 retro-agents hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
 retro-agents hub pull OWNER/NAME runs/pulled
 """
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
 from retro_agents.ground.errors import Parser, UserError, command
-from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
+from retro_agents.run.checkpoint import file_names, load_checkpoint
 from retro_agents.run.metrics import PROJECT
 
 CARD = """\
@@ -40,7 +43,8 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
         raise UserError(f"no film {film}: `retro-agents evaluate AGENT --video` makes some")
     saved = load_checkpoint(checkpoint)
     with tempfile.TemporaryDirectory() as folder:
-        whole = Path(shutil.copytree(saved.folder, Path(folder) / "whole"))
+        whole = Path(folder)
+        copy_checkpoint(saved.folder, whole)
         text = CARD.format(
             library=PROJECT,
             agent=saved.agent,
@@ -60,15 +64,42 @@ def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
 def pull(name: str, folder: Path) -> Path:
     """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. Raises UserError
     if the folder exists or no checkpoint is found. Called again, it resumes a download."""
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import hf_hub_download, snapshot_download
 
     if folder.exists():
         raise UserError(f"{folder} already exists; give a new folder")
-    draft = folder.with_name(f".draft.{folder.name}")
-    snapshot_download(name, local_dir=draft)
-    load_checkpoint(draft)
-    draft.rename(folder)
-    return latest_checkpoint(folder)
+    download = folder.with_name(f".download.{folder.name}")
+    hf_hub_download(name, "meta.json", local_dir=download)
+    try:
+        snapshot_download(name, local_dir=download, allow_patterns=[*file_names(download)])
+        with fresh_folder(folder) as draft:
+            copy_checkpoint(download, draft)
+            load_checkpoint(draft)
+    except UserError:  # refused: the next pull begins anew
+        shutil.rmtree(download)
+        raise
+    shutil.rmtree(download)
+    return folder
+
+
+@contextmanager
+def fresh_folder(folder: Path) -> Iterator[Path]:
+    """Yields an empty folder beside `folder`, which becomes it at the end if nothing is raised."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft.") as temporary:
+        draft = Path(temporary) / folder.name
+        draft.mkdir()
+        yield draft
+        draft.rename(folder)
+
+
+def copy_checkpoint(checkpoint: Path, folder: Path) -> None:
+    """Copies the files that meta.json names, and itself. Raises UserError if one is missing, or is
+    a link."""
+    for name in file_names(checkpoint):
+        path = checkpoint / name
+        if path.is_symlink() or not path.is_file():
+            raise UserError(f"{path} cannot be shared: it is missing, or a link")
+        shutil.copyfile(path, folder / name)
 
 
 @command

@@ -14,7 +14,7 @@ from retro_agents.ground.files import write_text
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.results import store
 from retro_agents.judging.tables import NOTHING, number, records
-from retro_agents.run.agents import find
+from retro_agents.run.agents import find_given
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import flat, to_dict
 from retro_agents.run.fields import fields, flag_of, flag_with
@@ -102,7 +102,7 @@ def further(config: SweepConfig) -> list[str]:
 
 def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
     """The agent's config that all runs share, with further words. Raises UserError."""
-    package = find(config.agent)
+    package = find_given(config.agent)
     everyone = ["--preset", config.preset] if config.preset else []
     everyone += ["--levels", config.levels] if config.levels else []
     everyone += ["--timesteps", str(config.timesteps)] if config.timesteps else []
@@ -115,7 +115,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
 
     Raises UserError if a point does not fit the agent, its levels or its net; so nothing runs until
     all points are checked."""
-    package = find(config.agent)
+    package = find_given(config.agent)
     # Without --flags, which may be valid only together with each point.
     values = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     first = ["--preset", config.preset] if config.preset else []

@@ -21,7 +21,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import make_folder, write_json
 from retro_agents.ground.results import read_result
 from retro_agents.judging.tables import NOTHING, number, records
-from retro_agents.run.agents import find, with_this_project
+from retro_agents.run.agents import find_given, with_this_project
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.folder import alone_in
@@ -47,7 +47,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
     report its checkpoints."""
     base, ranges = agent_config(config), Ranges()
     known, movable = flat(to_dict(base)), fields(base, "learning", but="contest")
-    if "on_checkpoint" not in inspect.signature(find(config.agent).run).parameters:
+    if "on_checkpoint" not in inspect.signature(find_given(config.agent).run).parameters:
         raise UserError(
             f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo, impala, "
             "rainbow or sac"
@@ -140,7 +140,8 @@ def train(values: Mapping[str, float], config: SweepConfig, out: Path) -> None:
 
     envs = make_for(mine)
     try:
-        find(config.agent).run(envs, mine, run_dir, mine.run.init or None, on_checkpoint=report)
+        run = find_given(config.agent).run
+        run(envs, mine, run_dir, mine.run.init or None, on_checkpoint=report)
     finally:
         envs.close()
 

@@ -236,22 +236,10 @@ def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
     assert number == 3
 
 
-def test_load_agent_calls_the_named_package(tmp_path, monkeypatch):
-    package = tmp_path / "packages" / "checkpoint_agent"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "agent.py").write_text("def load(folder, *, device):\n    return folder, device\n")
-    monkeypatch.syspath_prepend(str(package.parent))
-    folder = save(tmp_path / "checkpoints", 10, agent=package.name)
-    assert retro_agents.load_agent(tmp_path, device="cpu") == (folder, "cpu")
-    for module in ("checkpoint_agent.agent", "checkpoint_agent"):
-        sys.modules.pop(module)
-
-
 @pytest.mark.parametrize("agent", ["not_installed", "os", "json", "../x", "", "os.path"])
 def test_load_agent_imports_only_agent_packages(tmp_path, agent):
     save(tmp_path, 10, agent=agent)
-    with pytest.raises(UserError, match="not installed here"):
+    with pytest.raises(UserError, match=r"no agent .* is installed here"):
         load_agent(tmp_path)
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from retro_agents.run.agents import shipped
-from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.checkpoint import file_names, latest_checkpoint, load_agent
 from retro_agents.run.hub import main
 
 PRETRAINED = shipped("rainbow")
@@ -28,17 +28,24 @@ def hub(tmp_path, monkeypatch):
         def upload_folder(self, *, repo_id, folder_path):
             return str(shutil.copytree(folder_path, root / repo_id, dirs_exist_ok=True))
 
-    def download(name, *, local_dir):
+    def download(name, file, *, local_dir):
         if name == "me/away":
             raise UnsentError("Name or service not known")
         if not (root / name).is_dir():
             raise ValueError(f"no repository {name}\nfurther words")
-        if name == "me/cut" and not local_dir.exists():
-            local_dir.mkdir()
-            raise UnsentError("cut off")
-        shutil.copytree(root / name, local_dir, dirs_exist_ok=True)
+        local_dir.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name / file, local_dir)
 
-    module = SimpleNamespace(HfApi=Api, snapshot_download=download)
+    def download_all(name, *, local_dir, allow_patterns):
+        if name == "me/cut" and not (root / "cut").exists():
+            (root / "cut").touch()
+            raise UnsentError("cut off")
+        for path in (root / name).iterdir():
+            if any(map(path.match, allow_patterns)):
+                shutil.copy(path, local_dir, follow_symlinks=False)
+
+    names = {"hf_hub_download": download, "snapshot_download": download_all}
+    module = SimpleNamespace(HfApi=Api, **names)
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
     errors = SimpleNamespace(HTTPError=UnsentError)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
@@ -54,7 +61,59 @@ def test_a_pushed_agent_is_pulled_with_its_card_and_film(hub, tmp_path, capsys):
     assert "pull me/fox FOLDER" in card and "n_step:" in card
     main(["pull", "me/fox", str(tmp_path / "pulled")])
     assert load_agent(tmp_path / "pulled").config == load_agent("rainbow").config
-    assert (tmp_path / "pulled/film.mp4").read_bytes() == b"film"
+    assert {path.name for path in (tmp_path / "pulled").iterdir()} == names_of(PRETRAINED)
+    assert (hub / "me/fox/film.mp4").read_bytes() == b"film"
+
+
+def names_of(checkpoint):
+    return set(file_names(latest_checkpoint(checkpoint)))
+
+
+def refusal(arguments, capsys):
+    """The line with which a command ends."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert stop.value.code == 2
+    return line
+
+
+def test_only_what_a_checkpoint_names_is_pushed_or_pulled(hub, tmp_path):
+    """Neither a user's secrets, nor another's code."""
+    own = tmp_path / "own"
+    shutil.copytree(latest_checkpoint(PRETRAINED), own)
+    (own / ".env").write_text("secret")
+    (own / "also").symlink_to(own / ".env")
+    main(["push", str(own), "me/fox"])
+    assert {path.name for path in (hub / "me/fox").iterdir()} == {*names_of(own), "README.md"}
+    (hub / "me/fox/__init__.py").write_text("code")
+    (hub / "me/fox/agent.py").write_text("code")
+    main(["pull", "me/fox", str(tmp_path / "pulled")])
+    assert {path.name for path in (tmp_path / "pulled").iterdir()} == names_of(own)
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("name", ["config.json", "net.safetensors"])
+def test_a_link_is_neither_pushed_nor_pulled(name, hub, tmp_path, capsys):
+    main(["push", str(PRETRAINED), "me/fox"])
+    own, other = hub / "me/fox", tmp_path / "other"
+    (own / name).rename(other)
+    (own / name).symlink_to(other)
+    assert f"{name} cannot be shared" in refusal(["push", str(own), "me/two"], capsys)
+    assert f"{name} cannot be shared" in refusal(["pull", "me/fox", str(tmp_path / "p")], capsys)
+
+
+def test_a_refused_pull_leaves_nothing_to_the_next(hub, tmp_path, capsys):
+    main(["push", str(PRETRAINED), "me/fox"])
+    weights = hub / "me/fox/net.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    pull = ["pull", "me/fox", str(tmp_path / "new" / "pulled")]
+    assert "is damaged" in refusal(pull, capsys)
+    assert not list((tmp_path / "new").iterdir())
+    weights.write_bytes(whole)
+    main(pull)
 
 
 @pytest.mark.usefixtures("hub")
@@ -81,8 +140,4 @@ def test_a_pull_that_was_cut_off_goes_on(tmp_path):
 )
 def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert words in line
+    assert words in refusal(arguments, capsys)

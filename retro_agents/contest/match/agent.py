@@ -115,7 +115,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     With a preset or a file, or a checkpoint of another agent, the package's defaults replace the
     checkpoint's values. Raises UserError if a flag is wrong or is set by the contest.
     """
-    found = package.find(agent.name)
+    found = package.find_given(agent.name)
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
     for name in fields(found.Config, "contest", "rules"):
@@ -150,6 +150,7 @@ def is_package(name: str) -> bool:
     if name in REFERENCES or ":" in name:
         return False
     if package.is_package(name):
+        package.find_given(name)  # so that its checkpoints can be loaded
         return True
     known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
     raise UserError(

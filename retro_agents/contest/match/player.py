@@ -20,7 +20,7 @@ from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import steps_of
-from retro_agents.run.agents import find
+from retro_agents.run.agents import find_given
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.folder import RunFolder
 
@@ -72,7 +72,7 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     The run itself is in run_dir/training. Its last checkpoint is removed: with a replay it is
     large, and a run on a contest's level cannot be resumed.
     """
-    run = find(agent.name).run
+    run = find_given(agent.name).run
     RunFolder(Path(config.run.run_dir)).check_free()  # the level accepts one connection only
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
         try:
