@@ -45,6 +45,10 @@ class ESAgent(NetAgent[Any, ESConfig]):
         """Logits or expected returns [B,A] of images uint8 [B,C,H,W], with gradient."""
         return self.policy.scores(images)
 
+    def outputs(self, images: Tensor) -> dict[str, Tensor]:
+        """Those of the searched agent."""
+        return self.policy.outputs(images)
+
     @property
     def theta(self) -> NDArray[np.float32]:
         """The searched weights in one vector, [D]: each layer's matrix by rows, then its bias."""

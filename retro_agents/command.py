@@ -28,6 +28,7 @@ COMMANDS = {
     "doctor": ("retro_agents.games.retro.doctor", "check what is installed and what is missing"),
     "import-roms": ("retro_agents.games.retro.import_roms", "import your own ROMs"),
     "plot": ("retro_agents.run.plot", "draw the learning curves of runs"),
+    "export": ("retro_agents.run.export", "write an agent's net as an ONNX file"),
     "hub": ("retro_agents.run.hub", "push a checkpoint to the Hugging Face Hub, or pull one"),
     "sweep": ("retro_agents.sweeps.__main__", "train an agent with many settings"),
     "contest run": ("retro_agents.contest.run", "score an agent under the contest's rules"),

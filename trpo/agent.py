@@ -107,6 +107,11 @@ class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
         logits, values = self.net(images)
         return logits.log_softmax(dim=1), values, state
 
+    def outputs(self, images: Tensor) -> dict[str, Tensor]:
+        """As NetAgent's, with the critic's value."""
+        logits, value = self.net(images)
+        return {"logits": logits, "value": value}
+
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
         return self.net.logits(images)

@@ -66,3 +66,8 @@ class ScoringPolicy(Policy, Protocol):
     def scores(self, images: Tensor) -> Tensor:
         """Scores actions, with gradient; larger is better. Images uint8 [B,C,H,W] -> [B,A]."""
         ...
+
+    def outputs(self, images: Tensor) -> dict[str, Tensor]:
+        """The outputs of the exported net by name (`retro-agents export`); a recurrent net's also
+        take its state."""
+        ...

@@ -26,6 +26,8 @@ EXTRAS = {
     "wandb": "wandb",
     "trackio": "trackio",
     "huggingface_hub": "hub",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
     "ray": "actors",
 }
 """Optional modules, and the extra in pyproject.toml that installs each."""

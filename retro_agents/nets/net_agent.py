@@ -27,6 +27,8 @@ class NetAgent(Generic[Net, Config]):
     name: ClassVar[str]
     """Name of the agent's package."""
     config_type: ClassVar[type]
+    logits: bool
+    """Whether scores are a policy's logits; otherwise they are expected returns."""
     recurrent = False
     """Whether the net remembers from one observation to the next."""
 
@@ -86,6 +88,15 @@ class NetAgent(Generic[Net, Config]):
         flags = [flag_with(name, theirs[name]) for name in known if theirs[name] != ours[name]]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
 
+    def scores(self, images: Tensor) -> Tensor:
+        """A policy's logits or expected returns, with gradient. Images uint8 [B,C,H,W] -> [B,A]."""
+        raise NotImplementedError
+
+    def outputs(self, images: Tensor) -> dict[str, Tensor]:
+        """What an exported net gives for images uint8 [N,C,H,W]: `logits` or `values` [N,A], and of
+        a critic `value` [N]. A recurrent net takes and gives its `state` [N,S] too."""
+        return {"logits" if self.logits else "values": self.scores(images)}
+
     def arrays(self) -> dict[str, NDArray]:
         """The net's weights, for `take_arrays` of an agent in another process."""
         return {name: value.cpu().numpy() for name, value in self.net.state_dict().items()}
@@ -120,10 +131,6 @@ class PolicyAgent(NetAgent[Net, Config]):
             uniforms = torch.rand(len(obs), device=self.device)
             return sample_actions(logits.log_softmax(dim=1), uniforms).cpu().numpy()
         return logits.argmax(dim=1).cpu().numpy()
-
-    def scores(self, images: Tensor) -> Tensor:
-        """The policy's logits, with gradient. Images uint8 [B,C,H,W] -> [B,A]."""
-        raise NotImplementedError
 
 
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
@@ -175,6 +182,14 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
         else:
             actions = log_probs.argmax(dim=1)
         return actions.cpu().numpy()
+
+    def outputs(self, images: Tensor, state: Tensor | None = None) -> dict[str, Tensor]:
+        """As NetAgent's, with the critic's value, and the state after the images."""
+        rows = images.shape[0]  # unlike len(), it stays a variable when the net is exported
+        starts = torch.zeros(rows, dtype=torch.bool, device=images.device)
+        before = self.no_state(rows) if state is None else state
+        logits, value, after = self.net(images, state=before, starts=starts)
+        return {"logits": logits, "value": value} | ({} if state is None else {"state": after})
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits of a net without memory, with gradient. Images uint8 [B,C,H,W] -> [B,A]."""
