@@ -35,6 +35,13 @@ def project_distribution(probs: Tensor, returns: Tensor, discounts: Tensor, z: T
     return (share * probs[:, None, :]).sum(dim=2)  # a matrix product would use TF32 on a GPU
 
 
+def clipped_share(probs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor) -> Tensor:
+    """The probability that `project_distribution` moves onto the ends of the support, because
+    returns + discounts · Z lies outside. The same arguments -> [B]."""
+    moved = returns[:, None] + discounts[:, None] * z
+    return (probs * ((moved < z[0]) | (moved > z[-1]))).sum(dim=1)
+
+
 def q_values(outputs: Tensor, z: Tensor | None) -> Tensor:
     """Expected returns; without atoms, the outputs' mean. Head outputs [B,A,K] -> [B,A]."""
     return outputs.mean(dim=2) if z is None else (outputs.softmax(dim=2) * z).sum(dim=2)
@@ -46,11 +53,11 @@ def choose(outputs: Tensor, actions: Tensor) -> Tensor:
 
 
 def distributional_loss(
-    outputs: Tensor, next_outputs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor
+    outputs: Tensor, next_probs: Tensor, returns: Tensor, discounts: Tensor, z: Tensor
 ) -> Tensor:
     """Cross entropy between the target distribution and the predicted one. outputs [B,K]: logits of
-    the taken action; next_outputs [B,K]: logits of the next one -> [B]."""
-    target = project_distribution(next_outputs.softmax(dim=1), returns, discounts, z)
+    the taken action; next_probs [B,K]: probabilities of the next one -> [B]."""
+    target = project_distribution(next_probs, returns, discounts, z)
     return -(target * outputs.log_softmax(dim=1)).sum(dim=1)
 
 
@@ -169,8 +176,9 @@ class Learner:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
             self._losses = torch.compile(self.losses, mode=mode)
 
-    def losses(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
-        """Losses [B] with gradient, and the mean value of the taken actions."""
+    def losses(self, batch: TensorBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Losses [B] with gradient, and metrics: the mean value of the taken actions, and the share
+        of the targets that the atoms cannot hold."""
         config, device, rows = self.config, self.device, len(batch.actions)
         temperature = config.munchausen_temperature
         noise, fractions = self.net.drawn(rows, device)
@@ -193,26 +201,29 @@ class Learner:
             following = soft_outputs(next_target, temperature)
         else:
             following = choose(next_target, values.argmax(dim=1))
+        metrics = {"q_mean": q_values(taken.detach()[:, None], self.z).mean()}
         if self.z is not None:
-            losses = distributional_loss(taken, following, returns, batch.discounts, self.z)
+            target = following.softmax(dim=1), returns, batch.discounts, self.z
+            losses = distributional_loss(taken, *target)
+            metrics["clipped"] = clipped_share(*target).mean()
         else:
             targets = returns[:, None] + batch.discounts[:, None] * following
             if fractions is None:
                 losses = value_loss(taken, targets)
             else:
                 losses = quantile_loss(taken, fractions, targets)
-        return losses, q_values(taken.detach()[:, None], self.z).mean()
+        return losses, metrics
 
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
         metrics, as tensors: only reading them waits for the device."""
         on_device = self._on_device(batch)
-        losses, q_mean = self._losses(on_device)
+        losses, values = self._losses(on_device)
         loss = (losses * on_device.weights).mean()
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         # Cloned: a CUDA graph reuses the memory of its outputs.
-        metrics = {"loss": loss.detach(), "q_mean": q_mean.clone()}
+        metrics = {"loss": loss.detach(), **{name: v.clone() for name, v in values.items()}}
         if self.config.gradient_norm > 0.0:
             metrics["gradient_norm"] = nn.utils.clip_grad_norm_(
                 self.net.parameters(), self.config.gradient_norm

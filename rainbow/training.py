@@ -1,8 +1,11 @@
 """All that changes during a run of Rainbow, and how it is saved and restored."""
 
 import copy
+import sys
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,16 +43,24 @@ class Step(NamedTuple):
     """Of the transitions that it completes [K], where an actor computed them."""
 
 
+CLIPPED, ROWS = 0.1, 10
+"""Share of the targets outside the atoms, averaged over so many rows of metrics, that is warned
+of."""
+
+
 class Training(OffPolicy):
     """Rainbow's nets; counters and replay are `OffPolicy`'s."""
 
     name = "rainbow"
+    warned = False
+    """Whether this process has warned of clipped targets."""
 
     def __init__(self, config: RainbowConfig, num_envs: int) -> None:
         super().__init__(config, num_envs)
         net = make_net(config).to(self.device)
         self.agent = RainbowAgent(net, config, device=str(self.device))
         self.learner = Learner(net, config, device=self.device)
+        self.clipped: deque[float] = deque(maxlen=ROWS)
 
     def epsilon(self) -> NDArray[np.float32] | None:
         """Rates of random actions now, [N]; None: the noise explores."""
@@ -74,6 +85,22 @@ class Training(OffPolicy):
             steps=config.priority_beta_steps or config.run.timesteps,
         )
         self.learn(beta=beta)
+
+    def summary(self) -> dict[str, float]:
+        """Returns the numbers of one row of metrics.csv. Warns on stderr, once, if the atoms cannot
+        hold the returns."""
+        values, config = super().summary(), self.config
+        self.clipped.extend([values["clipped"]] if "clipped" in values else [])
+        share = fmean(self.clipped) if len(self.clipped) == ROWS else 0.0
+        if share > CLIPPED and not self.warned:
+            self.warned = True
+            print(
+                f"warning: {share:.0%} of the targets are outside the atoms, --v-min "
+                f"{config.v_min:g} to --v-max {config.v_max:g}, and are clipped to them: train "
+                "with a wider range, or with rewards scaled down by --reward-scale",
+                file=sys.stderr,
+            )
+        return values
 
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> None:
         """Starts a run, from a checkpoint and with another's convolutions if they are given."""

@@ -248,6 +248,18 @@ def test_rows_after_a_resume_and_before_an_update_tell_what_was_learned_last(cor
     assert np.isfinite(losses[6:]).all()
 
 
+@pytest.mark.parametrize(
+    ("v_min", "v_max", "times"), [(-1.0, 10.0, 0), (-1.0, 1.0, 1), (12.0, 20.0, 1)]
+)
+def test_a_run_whose_atoms_cannot_hold_the_returns_warns_once(
+    corridor, tmp_path, capsys, v_min, v_max, times
+):
+    run(corridor(2), replaced(QUICK, v_min=v_min, v_max=v_max, log_every=4), tmp_path)
+    said = capsys.readouterr().err
+    atoms = f"of the targets are outside the atoms, --v-min {v_min:g} to --v-max {v_max:g}"
+    assert said.count(atoms) == said.count("warning") == times
+
+
 @pytest.mark.parametrize("resume", [True, False])
 def test_weights_of_other_atoms_are_refused(corridor, tmp_path, resume):
     first, second = tmp_path / "first", tmp_path / ("first" if resume else "second")
