@@ -5,6 +5,7 @@ python -m jerk.train --preset mutating --levels GAME:STATE --timesteps 200000 --
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from retro_agents.contract.envs import VectorEnv, ended_episodes
 from retro_agents.contract.policy import Agent
 from retro_agents.games.families import make_for, train
 from retro_agents.ground.errors import command
+from retro_agents.ground.files import folder_for
 from retro_agents.run.command_line import load_run_config
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.run import Run
@@ -60,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not config.run.resume:
         RunFolder(Path(config.run.run_dir)).check_free()  # before a recording begins there
     folder = Path(config.run.run_dir) / recordings.FOLDER
-    train(run, config, make_for(config, record_dir=folder if config.record else None))
+    with folder_for(folder) if config.record else nullcontext():
+        train(run, config, make_for(config, record_dir=folder if config.record else None))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from retro_agents.games.retro.integrations import check_playable
 from retro_agents.games.retro.levels import Level, parse_levels
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.references import REFERENCES
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import store
 from retro_agents.ground.statistics import welch_interval
@@ -39,6 +39,7 @@ from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.fields import field
 from retro_agents.run.folder import numbered_folder
 from retro_agents.run.plot import plot_curves
 
@@ -64,7 +65,7 @@ class DemoConfig:
     """Agent steps of JERK's search."""
     episodes: Count = 20
     """Episodes of each player that does not learn."""
-    film: bool = True
+    film: bool = field(True, needs=("imageio", "imageio_ffmpeg"))
     """Make films: before anything learns, and at the end."""
     seed: Seed = 0
     """Seed of all random numbers."""
@@ -168,6 +169,7 @@ def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
     if len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
     check_playable(levels[0].game, levels[0].state, scenario="contest")
+    need("matplotlib")  # the curve is drawn at the end
     shipped = load_policy(config.agent, seed=config.seed)
     return Demo(config, levels[0], numbered_folder(config.runs, "demo")), shipped
 
@@ -197,13 +199,10 @@ def filmed(demo: Demo, name: str) -> Path:
 def report(demo: Demo, run: Path, seconds: float) -> None:
     """Write the film, the search's curve, the table and result.json, and print where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
-    files = [filmed(demo, "film.mp4")] if demo.config.film else []
     still = {row.label: row.mean for row in scores if row.label not in (SEARCH, AFTER)}
     runs = {SEARCH: [run]} if read_episodes(run) else {}
     title = f"Return on {demo.level.state}, not among the training acts"
     picture = demo.folder / "curve.png"
-    files.append(plot_curves(runs, picture, window=10, title=title, levels=still))
-    files.append(demo.folder / "result.json")
     result = {
         "level": str(demo.level),
         "config": to_dict(demo.config),
@@ -211,7 +210,10 @@ def report(demo: Demo, run: Path, seconds: float) -> None:
         "verdict": verdict(demo),
         "seconds": round(seconds + time.monotonic(), 1),
     }
-    store(files[-1], result)
+    files = [demo.folder / "result.json"]
+    store(files[0], result)
+    files.append(plot_curves(runs, picture, window=10, title=title, levels=still))
+    files += [filmed(demo, "film.mp4")] if demo.config.film else []
     Console().print(score_table(scores, title=f"{demo.level}, not among the training acts"))
     print(verdict(demo))
     for file in files:

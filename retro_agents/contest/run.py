@@ -98,11 +98,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     plan = [(level, seed) for seed in seeds for level in levels]
     planned = [(str(level), seed) for level, seed in plan]
     signal.signal(signal.SIGTERM, stop)
+    roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
+    shared = {**dataclasses.asdict(limits), "record": config.record}
+    shared |= {"backend": config.backend, "roms": roms}
+    facts = {**agent.facts(), **shared}
     with locked(config.out) as lock:
-        roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
-        shared = {**dataclasses.asdict(limits), "record": config.record}
-        shared |= {"backend": config.backend, "roms": roms}
-        facts = {**agent.facts(), **shared}
         same_contest(config.out, facts, planned)
         names = shown_names(map(str, levels))
         contest = Contest(config.out, agent, limits, config.record, facts, lock)
@@ -193,9 +193,9 @@ def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]])
     mode = f" ({facts['mode']})" if facts["mode"] else ""
     title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"
     table = markdown(found, title=title)
-    print(table)
     write_text(out / "table.md", table)
     write_json(out / "result.json", {"agent": facts, **as_json(found)})
+    print(table)
     print(out / "table.md")
 
 

@@ -32,7 +32,7 @@ PATIENCE = 60
 class ActorSettings:
     """A section of an agent's config."""
 
-    actors: Natural = learning(0, "once", "contest", group="Actors")
+    actors: Natural = learning(0, "once", "contest", group="Actors", needs=("ray",))
     """Processes of Ray that play, each with its share of the environments and a copy of the policy;
     0: this process plays."""
     ray_address: str = machine("", "once", "contest", group="Actors")

@@ -3,11 +3,12 @@
 import argparse
 import functools
 import os
-import select
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, NoReturn, ParamSpec
 
+from retro_agents.ground.output import lasting_output
 from retro_agents.ground.requirements import IN_CHECKOUT
 
 P = ParamSpec("P")
@@ -47,6 +48,15 @@ class Diverged(UserError):  # noqa: N818
     """Learning has diverged: losses or weights are not finite."""
 
 
+def need(*modules: str) -> None:
+    """Raises ModuleNotFoundError, from which `command` makes a line, if one of these modules is not
+    installed. To be called before anything is made, or played, that only then needs them."""
+    for name in modules:
+        there = sys.modules[name] if name in sys.modules else find_spec(name)
+        if there is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises UserError, and keeps the line breaks of a description."""
 
@@ -73,16 +83,14 @@ class Parser(argparse.ArgumentParser):
 
 def command(main: Callable[P, object]) -> Callable[P, None]:
     """Wraps a `main`. A UserError, or a missing module of an extra, becomes one line on stderr and
-    exit code 2. Ctrl-C prints the KeyboardInterrupt's text and exits with 130; a closed pipe, as
-    in `| head`, exits with 1 and prints nothing."""
+    exit code 2. Ctrl-C prints the KeyboardInterrupt's text and exits with 130. Output that cannot
+    be printed does not end the command, see `lasting_output`."""
 
     @functools.wraps(main)
+    @lasting_output()
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            try:
-                main(*args, **kwargs)
-            finally:
-                sys.stdout.flush()
+            main(*args, **kwargs)
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
@@ -99,18 +107,5 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)
             raise SystemExit(130) from None
-        except BrokenPipeError:
-            if not _nobody_reads():
-                raise
-            # Python flushes stdout once more at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(1) from None
 
     return wrapped
-
-
-def _nobody_reads() -> bool:
-    """Returns whether the reader of standard output is gone."""
-    poll = select.poll()
-    poll.register(sys.stdout.fileno(), 0)
-    return any(event & select.POLLERR for _, event in poll.poll(0))

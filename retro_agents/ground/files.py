@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -98,6 +99,35 @@ def make_folder(folder: Path) -> None:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise unwritable(folder, error) from None
+
+
+@contextmanager
+def folder_for(folder: Path, *, made: bool = False) -> Iterator[None]:
+    """Makes a folder if it is missing. If the block raises and has left it empty, removes it again,
+    with the parents that it made. made: the caller has just made it. Raises UserError if it is not
+    writable."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    make_folder(folder)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # such as one that is not empty
+            for path in missing or [folder] * made:
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def all_or_nothing(folder: Path) -> Iterator[None]:
+    """If the block raises, removes all that is new in the folder. Others must not write to it."""
+    before = {*folder.iterdir()}
+    try:
+        yield
+    except BaseException:
+        for path in {*folder.iterdir()} - before:
+            with suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
 
 
 def new_folder(folder: Path) -> None:

@@ -9,11 +9,11 @@ retro-agents evaluate rainbow --sight
 import contextlib
 import dataclasses
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from rich.console import Console
@@ -26,7 +26,7 @@ from retro_agents.games.retro.make import backend_of, make_env
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import make_folder
+from retro_agents.ground.files import folder_for
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, store
@@ -38,7 +38,7 @@ from retro_agents.judging.score import Episode, Score, score, score_table, shown
 from retro_agents.judging.sight import PLAYS
 from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
 from retro_agents.run.command_line import parse_command
-from retro_agents.run.fields import positional
+from retro_agents.run.fields import field, positional
 from retro_agents.run.folder import alone_in, numbered_folder
 
 SIGHT_EPISODES = 5
@@ -67,7 +67,7 @@ class EvaluateConfig:
     """Test whether the agent uses what it sees: compare its returns with its own frames, with
     frames of other moments (of another environment), and with none (actions drawn independently at
     the agent's own frequencies), acting stochastically and greedily."""
-    video: bool = False
+    video: bool = field(False, needs=("imageio", "imageio_ffmpeg"))
     """Keep each level's best episode as .bk2 and as .mp4 with action, return and the agent's
     values."""
     out: Path | None = None
@@ -78,12 +78,27 @@ class EvaluateConfig:
     """Device of the net: cpu, cuda, cuda:1, auto."""
 
 
-def make_out(out: Path | None) -> Path:
-    """Make the output folder. Raises UserError if it cannot be written."""
-    if out is None:
-        return numbered_folder("runs", "evaluation")
-    make_folder(out)
-    return out
+class Found(NamedTuple):
+    """What an evaluation found."""
+
+    result: dict[str, Any]
+    """For result.json."""
+    shown: Sequence[Any]
+    """What is printed once that is stored: tables and text."""
+    unfilmed: Exception | None = None
+    """Why a film could not be made."""
+
+
+@contextlib.contextmanager
+def made_out(out: Path | None) -> Iterator[Path]:
+    """Yields the output folder, which is alone for this evaluation. Removes it if nothing came of
+    it. Raises UserError if it cannot be written, or holds an evaluation."""
+    given, out = out, out or numbered_folder("runs", "evaluation")
+    busy = f"another evaluation writes to {out}: give another --out"
+    with folder_for(out, made=given is None), alone_in(out, otherwise=busy):
+        if (out / "result.json").exists():
+            raise UserError(f"{out} already holds an evaluation; give another --out")
+        yield out
 
 
 def agent_in(contest: Path) -> str:
@@ -147,11 +162,12 @@ def play_level(
 
 def evaluate_levels(
     policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig, out: Path
-) -> dict[str, Any]:
-    """Play the levels in turn, and print the scores -> for result.json."""
+) -> Found:
+    """Play the levels in turn, and score them."""
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
+    unfilmed: Exception | None = None
     spec, second = settings.spec(), FRAMES_PER_SECOND // settings.frame_skip
     longest, episodes = settings.episode_steps // second, config.episodes or 1
     total = longest * episodes * len(levels)
@@ -184,20 +200,23 @@ def evaluate_levels(
                 keep_best(recordings, returns, out / f"{name}.bk2")
                 shown = {f"{config.agent}, {name}": seen}
                 path = out / f"{name}.mp4"
-                print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
+                try:
+                    print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
+                except (UserError, OSError) as error:  # the scores are worth more than a film
+                    unfilmed = unfilmed or error
     if len(levels) > 1:  # the levels are given, not sampled: only episodes vary
         means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
         low, high = t_interval(means)
         rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
     way = "exploring" if config.explore else "by its best action"
-    Console().print(score_table(rows, title=f"{config.agent}, {way}"))
-    return {"scores": [*map(dataclasses.asdict, rows)]}
+    table = score_table(rows, title=f"{config.agent}, {way}")
+    return Found({"scores": [*map(dataclasses.asdict, rows)]}, (table,), unfilmed)
 
 
 def evaluate_sight(
     policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig
-) -> dict[str, Any]:
-    """Test whether the agent uses what it sees, and print the answer -> for result.json."""
+) -> Found:
+    """Test whether the agent uses what it sees."""
     episodes, total = config.episodes or SIGHT_EPISODES, len(WAYS) * len(PLAYS)
     second, done = FRAMES_PER_SECOND // settings.frame_skip, count(1)
     with Progress(total, "sight", unit="plays") as progress:
@@ -211,9 +230,8 @@ def evaluate_sight(
             on_play=lambda: progress.update(next(done)),
         )
     title = f"{config.agent}, {len(levels)} levels × {episodes} episodes; gain: what seeing adds"
-    Console().print(sight_table(found, title=title))
-    print(verdict(found, config.agent))
-    return {"episodes": episodes, "sight": found}
+    shown = sight_table(found, title=title), verdict(found, config.agent)
+    return Found({"episodes": episodes, "sight": found}, shown)
 
 
 @command
@@ -234,10 +252,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if config.sight:
         episodes = config.episodes or SIGHT_EPISODES
         check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
-    out = make_out(config.out)  # before anything is played
-    with alone_in(out, otherwise=f"another evaluation writes to {out}: give another --out"):
-        if (out / "result.json").exists():
-            raise UserError(f"{out} already holds an evaluation; give another --out")
+    with made_out(config.out) as out:  # before anything is played
         if config.sight:
             found = evaluate_sight(policy, levels, settings, config)
         else:
@@ -246,10 +261,14 @@ def main(argv: Sequence[str] | None = None) -> None:
             "agent": config.agent,
             "seed": config.seed,
             "backend": "+".join(sorted(played_by)),
-            **found,
+            **found.result,
         }
         store(out / "result.json", result)
+    for one in found.shown:
+        (print if isinstance(one, str) else Console().print)(one)
     print(out / "result.json")
+    if found.unfilmed is not None:
+        raise found.unfilmed
 
 
 if __name__ == "__main__":

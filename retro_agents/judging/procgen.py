@@ -21,7 +21,7 @@ from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_g
 from retro_agents.games.procgen.levels import TestLevels, level_sets
 from retro_agents.games.procgen.vector import make_vec
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import file_hash, make_folder
+from retro_agents.ground.files import file_hash, folder_for
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, write_result
 from retro_agents.ground.seeding import aside
@@ -55,7 +55,7 @@ class EvaluateConfig:
     sight: bool = False
     """Also play as many episodes with frames of other moments, and with independent draws of the
     agent's own action frequencies: an agent that uses what it sees earns more than both."""
-    video: bool = False
+    video: bool = field(False, needs=("imageio", "imageio_ffmpeg"))
     """Film an episode of each game on each set."""
     hd: bool = field(False, only_with="video")
     """Film in 512x512 with the original's package, which gets an environment of its own."""
@@ -207,12 +207,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         **({"sight": True} if config.sight else {}),
     }
     check_out(out / "result.json", about)
-    make_folder(out)
-    policy = player(config, saved)
-    found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
-    result = {**about, "sets": found}
+    with folder_for(out):
+        policy = player(config, saved)
+        found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
+        result = {**about, "sets": found}
+        write_result(out / "result.json", result, module="retro_agents.judging.procgen")
     Console().print(shown(result))
-    write_result(out / "result.json", result, module="retro_agents.judging.procgen")
     print(out / "result.json")
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):

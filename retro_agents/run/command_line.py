@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.ground.names import nearest_text
 from retro_agents.run.config import flat, from_dict, preset_names, read_file, to_dict
@@ -134,7 +134,16 @@ def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:
     words.check_kind(here)
     config = from_dict(cls, {**values, **words.given})
     _check_effects(config, words.given)
+    _check_needs(config)
     return config
+
+
+def _check_needs(config: Any) -> None:
+    """Raises ModuleNotFoundError, as `need` does, if a field that is on needs a missing module."""
+    values = flat(to_dict(config))
+    for name, place in places(config).items():
+        if _is_on(values, name):
+            need(*(module.format(values[name]) for module in place.says("needs", ())))
 
 
 def _check_effects(config: Any, given: Iterable[str]) -> None:

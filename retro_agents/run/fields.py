@@ -38,6 +38,7 @@ def field(
     answers: Mapping[str, str] = MappingProxyType({}),
     metavar: str = "",
     flag: bool = True,
+    needs: tuple[str, ...] = (),
 ) -> Any:
     """A field of a config; the text below it is its help. Without a default it is required.
 
@@ -48,7 +49,8 @@ def field(
     but while that other field is off. completes: MODULE:FUNCTION that returns the shell's
     completions. other_names: names of the field in other programs. answers: flags of other programs
     -> advice to their users. metavar: the name of an argument without a flag; a tuple takes one or
-    more. flag: whether the field has a flag; if not, the run itself sets it.
+    more. flag: whether the field has a flag; if not, the run itself sets it. needs: modules of
+    extras without which the field cannot be on; {} in a name stands for the field's value.
     """
     says = dict(locals())
     assert {*roles} <= ROLES.keys(), f"unknown role among {roles}"

@@ -5,14 +5,16 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, final
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import (
+    all_or_nothing,
     complete_checkpoints,
+    folder_for,
     make_folder,
     step_of,
     unwritable,
@@ -118,27 +120,26 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
     UserError as `RunFolder` does."""
     resume, timesteps = config.run.resume, config.run.timesteps
     path, start = Path(run_dir), env_steps if resume else None
-    if resume:
-        RunFolder.open(path)
-    else:
-        RunFolder(path).check_free()
-        make_folder(path)
-    with alone_in(path):
-        folder = RunFolder.open(path) if resume else RunFolder.create(path, config)
-        folder.check_newest(env_steps)  # before the tables are cut to that
-        with (
-            EpisodeLog(folder.path, resume_step=start) as episodes,
-            Metrics(
-                folder.path,
-                resume_step=start,
-                track=config.run.track,
-                config=to_dict(config),
-                rollout=episodes.rollout,
-            ) as metrics,
-            Progress(timesteps, name, start=env_steps) as progress,
-        ):
-            if resume:
-                folder.write_config(config)
+    new = not resume
+    RunFolder(path).check_free() if new else RunFolder.open(path)
+    with ExitStack() as opened:
+        with folder_for(path) if new else nullcontext():
+            opened.enter_context(alone_in(path))
+            with all_or_nothing(path) if new else nullcontext():
+                folder = RunFolder.create(path, config) if new else RunFolder.open(path)
+                folder.check_newest(env_steps)  # before the tables are cut to that
+                episodes = opened.enter_context(EpisodeLog(path, resume_step=start))
+                metrics = Metrics(
+                    path,
+                    resume_step=start,
+                    track=config.run.track,
+                    config=to_dict(config),
+                    rollout=episodes.rollout,
+                )
+                opened.enter_context(metrics)
+        if resume:
+            folder.write_config(config)
+        with Progress(timesteps, name, start=env_steps) as progress:
             yield Reports(folder, metrics, episodes, progress)
             nothing = "" if resume or episodes.rollout() else "no episode has ended yet; "
     print(f"{name}: {nothing}the run is in {folder.path}", file=sys.stderr)
@@ -149,12 +150,13 @@ def interruptible(
     path: Path | str, *, rank: int = 0, size: int = 1, hint: str = ""
 ) -> Iterator[Callable[[], bool]]:
     """Yields a function that says whether Ctrl-C was pressed, or SIGTERM came, as from a cluster
-    whose time is up: the loop should then end and save a checkpoint. A second time ends the run at
-    once. When it has ended, a KeyboardInterrupt says how to resume.
+    whose time is up, or SIGHUP, as from a terminal that is closed: the loop should then end and
+    save a checkpoint. A second time ends the run at once. When it has ended, a KeyboardInterrupt
+    says how to resume.
 
     rank, size: in a run of several processes only rank 0 reacts to Ctrl-C; the others ignore it and
-    stop when rank 0 does. SIGTERM stops all of them at once, without a checkpoint. hint: what to do
-    with the checkpoint if --resume does not apply to it.
+    stop when rank 0 does. The other signals stop all of them at once, without a checkpoint. hint:
+    what to do with the checkpoint if --resume does not apply to it.
     """
     signals: list[int] = []
 
@@ -169,6 +171,7 @@ def interruptible(
     usual: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
     }
     handled: list[int] = list(usual) if size == 1 else [signal.SIGINT]
     if threading.current_thread() is not threading.main_thread():

@@ -105,6 +105,10 @@ class Metrics(AbstractContextManager):
         written.
         """
         run_dir = Path(run_dir)
+        self._track: Any = None
+        if track:
+            self._track = importlib.import_module(track)
+            self._track.init(project=PROJECT, name=run_dir.name, config=dict(config or {}))
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
         self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
         self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
@@ -114,10 +118,6 @@ class Metrics(AbstractContextManager):
             from retro_agents.ground.events import Events  # slow to import
 
             self._writer = Events(run_dir, resume_step=resume_step, config=config)
-        self._track: Any = None
-        if track:
-            self._track = importlib.import_module(track)
-            self._track.init(project=PROJECT, name=run_dir.name, config=dict(config or {}))
 
     def log(
         self, step: int, values: Mapping[str, float], *, timing: Mapping[str, float] = NOTHING

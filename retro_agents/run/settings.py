@@ -50,10 +50,12 @@ class RunSettings:
     """Seed of all random numbers: weights, actions, environments."""
     checkpoint_every: Natural = report(50_000, other_names=("num_checkpoints",))
     """Agent steps (ES: generations) between checkpoints; 0: only the last one is saved."""
-    video_every: Natural = report(0, "contest", other_names=("render_mode",))
+    video_every: Natural = report(
+        0, "contest", other_names=("render_mode",), needs=("imageio", "imageio_ffmpeg")
+    )
     """Agent steps between films of an episode in run_dir/videos, which show what the agent sees in
     the first environment; 0: none."""
-    track: Literal["", "wandb", "trackio"] = report("", "contest")
+    track: Literal["", "wandb", "trackio"] = report("", "contest", needs=("{}",))
     """Where metrics are sent too: wandb or trackio, each an extra of that name."""
     device: str = machine("auto", "contest", common=True, other_names=("cuda", "gpu"))
     """cpu, cuda, cuda:1, or auto: cuda if available."""

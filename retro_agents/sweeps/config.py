@@ -34,7 +34,7 @@ class SweepConfig:
     out: Path = Path("runs/sweep")
     """Folder of all runs, the table and the plot. Repeat the command to resume the sweep in it."""
 
-    grid: tuple[str, ...] = ()
+    grid: tuple[str, ...] = field((), needs=("matplotlib",))
     """FIELD=A,B,C of the agent's config, or FIELD=A;B if values contain commas: all combinations
     are trained."""
     seeds: Count = field(1, only_with="grid")

@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -196,3 +197,23 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path, monkeypatch):
     later = what_it_left(tmp_path)
     assert later["metrics.csv"].startswith(left["metrics.csv"])
     assert later["metrics.csv"].count(b"\n") == left["metrics.csv"].count(b"\n") + 1
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_start_that_fails_leaves_a_folder_as_it_was(there, tmp_path, monkeypatch, capsys):
+    """Without a login, say, so that the corrected command starts."""
+    if there:
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run/notes").touch()
+
+    def init(**_):
+        raise UserError("no login")
+
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init))
+    where = ["--run-dir", tmp_path / "run"]
+    assert "no login" in refused("tally", capsys, *where, "--track", "wandb")
+    for module, flags in (("wandb", ["--track", "wandb"]), ("imageio", ["--video-every", "9"])):
+        monkeypatch.setitem(sys.modules, module, None)
+        assert f"{module} is not installed" in refused("tally", capsys, *where, *flags)
+    left = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")]
+    assert left == (["run", "run/notes"] if there else [])

@@ -1,13 +1,9 @@
 import importlib
-import os
-import shlex
-import subprocess
 import sys
 
 import pytest
 
 from retro_agents.ground.errors import UserError, command
-from tests.runs import ROOT
 
 
 @pytest.mark.parametrize(
@@ -29,17 +25,6 @@ def test_a_user_error_or_an_interrupt_is_one_line_and_a_code(capsys, error, code
         main()
     assert not code or stop.value.code == code
     assert capsys.readouterr().err == said
-
-
-def test_output_that_nobody_reads_ends_the_command_without_a_word():
-    says = "from retro_agents.ground.errors import command; command(lambda: print('word'))()"
-    line = f"{shlex.join([sys.executable, '-c', says])} | true; exit ${{PIPESTATUS[0]}}"
-    for buffered in ("", "1"):
-        env = {**os.environ, "PYTHONUNBUFFERED": buffered}
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=ROOT, env=env, capture_output=True, text=True
-        )
-        assert done.returncode in (0, 1) and done.stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,8 @@
+import errno
+import io
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.references import reference
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
-from retro_agents.judging.evaluate import agent_in, main, make_out, play_level
+from retro_agents.judging.evaluate import agent_in, made_out, main, play_level
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode
@@ -76,10 +80,62 @@ def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, mon
     assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
 
 
+def refuses(error):
+    """A function that raises an error, whatever it is called with."""
+
+    def call(*_, **__):
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize("error", [errno.EPIPE, errno.ENOSPC, errno.EIO])
+def test_what_was_played_is_stored_even_if_it_cannot_be_printed(error, tmp_path, monkeypatch):
+    """Into a pipe that nobody reads, on a full disk, on a terminal that is gone."""
+    stream = io.StringIO()
+    stream.write = stream.flush = refuses(OSError(error, "x"))
+    stream.fileno = lambda: os.open(os.devnull, os.O_WRONLY)
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, stream)
+    with pytest.raises(SystemExit):
+        main(["random", "--levels", str(LEVEL), "--out", str(tmp_path / "out")])
+    assert json.loads((tmp_path / "out/result.json").read_text())["scores"]
+
+
+def test_what_was_played_is_stored_if_its_film_fails_and_a_missing_extra_is_said_first(
+    tmp_path, monkeypatch, capsys
+):
+    command = ["random", "--levels", str(LEVEL), "--video", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr("retro_agents.judging.evaluate.film", refuses(UserError("no film")))
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "error: no film" in capsys.readouterr().err
+    assert json.loads((tmp_path / "out/result.json").read_text())["scores"]
+    monkeypatch.setitem(sys.modules, "imageio", None)
+    with pytest.raises(SystemExit):
+        main([*command, "--out", str(tmp_path / "more/out")])
+    assert "imageio is not installed" in capsys.readouterr().err
+    assert not (tmp_path / "more").exists()
+
+
+def test_an_evaluation_that_cannot_begin_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", refuses(UserError("no")))
+    for words in ([], ["--out", "some/where"]):
+        with pytest.raises(SystemExit):
+            main(["random", *words])
+    assert not [*tmp_path.glob("runs/*"), *tmp_path.glob("some")]
+
+
 def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    made = [make_out(None), make_out(None), make_out(Path("given")), make_out(Path("given"))]
-    assert [str(out) for out in made[:2]] == ["runs/evaluation-001", "runs/evaluation-002"]
+    for given, out in (
+        (None, "runs/evaluation-001"),
+        (None, "runs/evaluation-002"),
+        ("given",) * 2,
+    ):
+        with made_out(given and Path(given)) as made:
+            assert str(made) == out
     monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     command = ["random", "--levels", str(LEVEL), "--out", "given"]
     with alone_in(Path("given")), pytest.raises(SystemExit):

@@ -6,8 +6,6 @@ contest's custom levels come with stable-retro as deltas (`rom.delta`) against t
 are built when their ROM is there.
 """
 
-import io
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,8 +32,6 @@ def main() -> None:
     parser = Parser(prog="retro-agents import-roms", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="folders, or files")
     paths = parser.parse_args().paths
-    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may not be valid text
-        sys.stdout.reconfigure(errors="backslashreplace")
     library = Library()
     files = report(import_files(library, paths))
     count = files + report(build_games(library))
