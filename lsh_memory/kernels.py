@@ -4,9 +4,11 @@ and recompiles it only when the file of the calling function changes."""
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from retro_agents.ground.compiled import compiled
 
 WORD = 64  # bits of a code per integer
 COARSE = 128  # bits of the first pass
@@ -31,7 +33,7 @@ def _count_bits(context: Any, word: Any) -> Any:
 _popcount: Any = intrinsic(_count_bits)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
     """Write the code of x [F] relative to centre [F]. signs: ±1 [rounds,n], n a power of two and at
     least F."""
@@ -47,7 +49,7 @@ def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
         code[word] = bits
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def hadamard(x: Floats) -> None:
     """Multiply x [n] by the Hadamard matrix, in place; n is a power of two."""
     half = 1
@@ -59,7 +61,7 @@ def hadamard(x: Floats) -> None:
         half *= 2
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def nearest(
     memory: tuple[Any, ...],
     size: int,
@@ -89,7 +91,7 @@ def nearest(
         rank(vectors, found[:count], units[row], slots[row], cosines[row])
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine: int) -> int:
     """Write to `found` the slots whose first 128 bits differ from those of unit [F] in at most
     `coarse`, and whole codes in at most `fine` bits. Returns their number."""
@@ -104,7 +106,7 @@ def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine:
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def reach(planes: Codes, size: int, code: Codes, wanted: int) -> int:
     """The number of differing bits within which about `wanted` entries lie, from a sample."""
     stride = max(1, size // SAMPLES)
@@ -119,7 +121,7 @@ def reach(planes: Codes, size: int, code: Codes, wanted: int) -> int:
     return limit
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def pass_over(planes: Codes, size: int, code: Codes, limit: int, found: Found) -> int:
     """Write the slots whose first 128 bits differ in at most `limit`. Returns their number."""
     differing = np.empty(BLOCK, np.uint8)
@@ -147,7 +149,7 @@ def pass_over(planes: Codes, size: int, code: Codes, limit: int, found: Found) -
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def difference(one: Codes, other: Codes) -> int:
     """Number of bits in which two codes differ."""
     bits = 0
@@ -156,7 +158,7 @@ def difference(one: Codes, other: Codes) -> int:
     return bits
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def narrow(codes: Codes, code: Codes, found: Found, count: int, kept: int) -> int:
     """Keep the `kept` of the first `count` found slots whose whole codes differ least."""
     if count <= kept:
@@ -181,7 +183,7 @@ def narrow(codes: Codes, code: Codes, found: Found, count: int, kept: int) -> in
     return left
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True, fastmath={"reassoc", "contract"})
 def rank(vectors: Floats, found: Found, unit: Floats, slots: Slots, cosines: Floats) -> None:
     """Write the best of the found slots and their cosines, best first."""
     last = len(slots) - 1

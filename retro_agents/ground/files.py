@@ -1,5 +1,6 @@
 """Atomic files: a file is complete or absent, even if its writer is killed."""
 
+import errno
 import hashlib
 import json
 import os
@@ -43,13 +44,64 @@ def beside(path: Path, name: str) -> Path:
     return path.with_name(name)
 
 
+UNSYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+"""Errors of file systems that cannot sync a file or a folder, such as some of networks."""
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Errors of a full disk."""
+
+
+def sync(descriptor: int) -> None:
+    """Forces an open file or folder to the disk, if its file system can do that. Raises OSError."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in UNSYNCED:
+            raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Forces a folder's entries to the disk, as `sync` does."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        sync(handle)
+    finally:
+        os.close(handle)
+
+
+def move_folder(folder: Path, target: Path) -> None:
+    """Renames a folder. Where it cannot be renamed, because it is on a lower layer of an overlay,
+    copies and removes it: at any moment one of the two is whole. Raises OSError."""
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        draft = target.with_name(f".draft-{target.name}")
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.copytree(folder, draft, symlinks=True)
+        draft.rename(target)
+        remove_folder(folder)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder, so that a kill leaves none that looks complete. Raises OSError."""
+    doomed = folder.with_name(f".draft-{folder.name}")
+    try:
+        folder.rename(doomed)
+    except OSError:  # on a lower layer, see `move_folder`
+        for name in ("meta.json", "result.json"):  # without these it counts for nothing
+            (folder / name).unlink(missing_ok=True)
+        doomed = folder
+    shutil.rmtree(doomed)
+
+
 def replace_text(path: Path, text: str) -> None:
     """Replaces a file's text atomically: writes beside it, syncs, renames. Raises OSError."""
     draft = beside(path, f".{path.name}.draft")
     with draft.open("w", encoding="utf-8", newline="") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        sync(file.fileno())
     draft.replace(path)
 
 
@@ -154,7 +206,8 @@ def file_hash(path: Path) -> str:
 def unwritable(path: Path, error: OSError) -> UserError:
     """Returns the error for a file or folder that cannot be written."""
     reason = error.strerror or str(error).partition("\n")[0]
-    return UserError(f"cannot write {path}: {reason}; give a writable place")
+    advice = "free some space there" if error.errno in FULL else "give a writable place"
+    return UserError(f"cannot write {path}: {reason}; {advice}")
 
 
 def step_of(checkpoint: Path) -> int:

@@ -14,7 +14,6 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 import re
 import shutil
 import sys
@@ -28,7 +27,17 @@ import numpy as np
 
 from retro_agents.ground.arrays import Rows, StoredArray, StoredArrays, describe, write_array
 from retro_agents.ground.errors import Damaged, UserError
-from retro_agents.ground.files import ASIDE, CHECKPOINT, complete_checkpoints, step_of
+from retro_agents.ground.files import (
+    ASIDE,
+    CHECKPOINT,
+    FULL,
+    complete_checkpoints,
+    move_folder,
+    remove_folder,
+    step_of,
+    sync,
+    sync_folder,
+)
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.diverged import diverged, not_finite
@@ -159,9 +168,10 @@ def save_checkpoint(
         _synced(draft / "meta.json")
         _publish(draft, final_folder)
     except OSError as error:
+        advice = "free some space there, or " if error.errno in FULL else ""
         raise UserError(
             f"cannot save checkpoint {final_folder}: {error.strerror or error}; "
-            "free some space there or save elsewhere (earlier checkpoints are intact)"
+            f"{advice}save elsewhere (earlier checkpoints are intact)"
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -236,7 +246,7 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
             aside = folder.with_name(folder.name + DAMAGED)
             shutil.rmtree(aside, ignore_errors=True)
             with contextlib.suppress(FileNotFoundError):  # as above
-                folder.rename(aside)
+                move_folder(folder, aside)
             print(f"warning: {error}; resuming from the one before it", file=sys.stderr)
     for name, size in meta.tables.items():
         path = folder.parents[1] / name
@@ -337,27 +347,19 @@ def _write_json(path: Path, values: Any) -> None:
 def _synced(path: Path) -> _File:
     """Force a file to disk -> its entry in meta.json."""
     with path.open("rb") as file:
-        os.fsync(file.fileno())
+        sync(file.fileno())
         return _File(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def _publish(draft: Path, final_folder: Path) -> None:
     """Rename a complete draft, so that a kill at any moment leaves a whole checkpoint."""
-    _sync_folder(draft)
+    sync_folder(draft)
     if final_folder.exists():
         aside = final_folder.with_name(final_folder.name + ASIDE)
         shutil.rmtree(aside, ignore_errors=True)
-        final_folder.rename(aside)
+        move_folder(final_folder, aside)
     draft.rename(final_folder)
-    _sync_folder(final_folder.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(final_folder.parent)
 
 
 def _prune(folder: Path, *, keep: int) -> None:
@@ -365,11 +367,8 @@ def _prune(folder: Path, *, keep: int) -> None:
     replaced = [path for path in complete if path.name.endswith(ASIDE)]
     kept = [path for path in complete if path not in replaced]
     for path in replaced + kept[: max(len(kept) - keep, 0)]:
-        # It is renamed first, so that a kill while deleting does not leave half a checkpoint.
-        doomed = path.with_name(f".draft-{path.name}")
         with contextlib.suppress(OSError):
-            path.rename(doomed)
-            shutil.rmtree(doomed)
+            remove_folder(path)
 
 
 def _read_meta(folder: Path) -> _Meta:

@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -6,9 +7,14 @@ import pytest
 from retro_agents.ground import files
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import (
+    all_or_nothing,
     drafted,
+    folder_for,
     make_folder,
+    move_folder,
+    remove_folder,
     replace_text,
+    sync_folder,
     wait_for_lock,
     write_json,
     write_text,
@@ -97,3 +103,45 @@ def test_a_folder_to_write_to_is_made_and_json_has_no_word_for_nan(tmp_path):
     assert (tmp_path / "new/result.json").read_text() == '{\n  "mean": 1.5\n}\n'
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "new/result.json", {"mean": float("nan")})
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_that_cannot_sync_is_written_without(number, tmp_path, monkeypatch):
+    def fsync(_):
+        raise OSError(number, "x")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_text(tmp_path / "file", "text")
+    sync_folder(tmp_path)
+    assert (tmp_path / "file").read_text() == "text"
+
+
+def test_a_folder_that_cannot_be_renamed_is_copied(tmp_path, monkeypatch):
+    """As one on a lower layer of an overlay, which a container's image may hold."""
+    rename = Path.rename
+
+    def only_drafts(path, target):
+        if not path.name.startswith(".draft-"):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", only_drafts)
+    for name in ("step", "interrupted"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "meta.json").write_text(name)
+    move_folder(tmp_path / "step", tmp_path / "aside")
+    remove_folder(tmp_path / "interrupted")
+    assert [path.name for path in tmp_path.iterdir()] == ["aside"]
+    assert (tmp_path / "aside/meta.json").read_text() == "step"
+
+
+def test_a_folder_is_as_before_if_what_it_was_for_fails(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/mine").touch()
+    for folder in ("run", "new/run"):
+        path = tmp_path / folder
+        with pytest.raises(KeyboardInterrupt), folder_for(path), all_or_nothing(path):
+            (path / "below").mkdir()
+            (path / "below/file").touch()
+            raise KeyboardInterrupt
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "run", tmp_path / "run/mine"]

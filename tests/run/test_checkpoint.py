@@ -1,5 +1,7 @@
+import errno
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -255,3 +257,15 @@ def test_a_checkpoint_that_another_process_put_aside_is_passed_over(tmp_path, mo
     monkeypatch.setattr(retro_agents.run.checkpoint, "load_checkpoint", load)
     assert load_to_resume(tmp_path).folder == older
     assert newer.with_name(newer.name + ".damaged").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("number", "says"), [("EIO", "; save elsewhere"), ("ENOSPC", "; free some space there, or")]
+)
+def test_advice_fits_what_is_wrong_with_the_disk(number, says, tmp_path, monkeypatch):
+    def fsync(_):
+        raise OSError(getattr(errno, number), number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(UserError, match=f"{number}{says}"):
+        save(tmp_path, 1)

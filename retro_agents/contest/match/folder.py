@@ -8,7 +8,7 @@ from typing import Any
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import wait_for_lock, write_json
+from retro_agents.ground.files import move_folder, wait_for_lock, write_json
 
 SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
 """Keys of contest.json that may not change within a folder, beside the agent's settings."""
@@ -54,7 +54,7 @@ def set_aside(folder: Path) -> None:
     number = 1
     while (target := folder.with_name(f"{folder.name}.interrupted-{number}")).exists():
         number += 1
-    folder.rename(target)
+    move_folder(folder, target)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,8 @@ takes four times as long.
 """
 
 import numpy as np
-from numba import njit
+
+from retro_agents.ground.compiled import compiled
 
 
 def overlaps(source: int, target: int) -> tuple[np.ndarray, np.ndarray]:
@@ -23,7 +24,7 @@ def overlaps(source: int, target: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 # Unsigned types throughout: the compiler vectorises loops whose indices cannot be negative.
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def shrink(image, rows, row_lengths, columns, column_lengths, out):  # type: ignore[no-untyped-def]
     """Shrinks by the overlaps of both axes: image uint8 [H, W, c] -> out uint8 [c, h, w]."""
     height, width, colours = image.shape

@@ -1,0 +1,33 @@
+"""Functions compiled by Numba, whose machine code is kept on the disk where that is possible."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(**options: Any) -> Callable[[F], F]:
+    """`numba.njit` with a cache on the disk. Without a place for one (a read-only project and no
+    home folder, or a full disk) each process compiles for itself."""
+
+    def wrapped(function: F) -> F:
+        try:
+            made: Any = njit(cache=True, **options)(function)
+        except RuntimeError:  # neither the project nor the user's cache can be written
+            return njit(**options)(function)
+        if (cache := getattr(made, "_cache", None)) is not None:  # None: compiling is disabled
+            cache.save_overload = _without_a_full_disk(cache.save_overload)
+        return made
+
+    return wrapped
+
+
+def _without_a_full_disk(save: Callable[..., None]) -> Callable[..., None]:
+    def saved(*args: Any) -> None:
+        with suppress(OSError):
+            save(*args)
+
+    return saved

@@ -1,0 +1,25 @@
+import errno
+
+import numba.core.caching
+import pytest
+
+from retro_agents.ground.compiled import compiled
+
+
+def twice(x):
+    return x + x
+
+
+def test_without_a_place_for_its_cache_a_function_is_compiled_anyway(monkeypatch):
+    monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", [])
+    assert compiled()(twice)(3) == 6
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
+def test_a_cache_that_cannot_be_written_ends_nothing(error, monkeypatch, tmp_path):
+    def save(*_):
+        raise OSError(error, "x")
+
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", save)
+    monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
+    assert compiled()(twice)(3) == 6
