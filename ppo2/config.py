@@ -37,6 +37,8 @@ class PPO2Config:
     replace checkpoint_every, of which the newest two are kept; 0: none."""
     compile: bool = machine(False)
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
+    cuda_graphs: bool = machine(True)
+    """On a GPU, start all kernels of a choice of actions, and of a learning step, together."""
     act_parts: Count = machine(2)
     """Groups of environments: the emulators of one run while actions of the next are chosen."""
 

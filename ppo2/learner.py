@@ -20,6 +20,7 @@ from retro_agents.experience.augmentation import Augmentation
 from retro_agents.experience.gradients import Gradients, GradientThreads
 from retro_agents.experience.rollouts import Batch
 from retro_agents.ground.device import computes_in_bf16
+from retro_agents.ground.graphs import Graphed
 from retro_agents.ground.schedules import scheduled
 from retro_agents.nets.actor_critic import ActorCritic, entropies
 from retro_agents.run.distributed import Group
@@ -87,8 +88,14 @@ class Learner:
         """threads: of a CPU, see `GradientThreads`."""
         self.net, self.config, self.device, self.group = net, config, device, group
         self.parameters = list(net.parameters())
+        on_gpu = device.type == "cuda"
+        rate = config.learning_rate
         self.optimiser = Adam(
-            self.parameters, lr=config.learning_rate, eps=config.adam_epsilon, fused=True
+            self.parameters,
+            lr=torch.tensor(rate, device=device) if on_gpu else rate,  # a graph can read a tensor
+            eps=config.adam_epsilon,
+            fused=True,
+            capturable=on_gpu,
         )
         self.kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
         self.augmentation = None
@@ -103,8 +110,15 @@ class Learner:
         self.half = computes_in_bf16(config.computing.precision, device)
         self._losses = self.losses
         if config.compile:
-            mode = "reduce-overhead" if device.type == "cuda" else "default"
-            self._losses = torch.compile(self.losses, mode=mode)
+            self._losses = torch.compile(self.losses)
+        # Chance, recurrent nets and other processes make a step wait for the device.
+        fixed = not (config.augment or config.dropout or group.active)
+        graphs = config.cuda_graphs and fixed and config.recurrent == "none"
+        self._take_step = Graphed(self._step_from, device, on=graphs)
+        self.batch: Batch | None = None
+        """What `_step_from` reads: in the same memory at every update, as a graph needs."""
+        self.names: list[str] = []
+        """Of the metrics that it returns."""
         alone = device.type != "cpu" or config.compile
         self.threads = GradientThreads(1 if alone else threads)
         self.cached_rows = sys.maxsize if alone else CACHED_ROWS
@@ -126,7 +140,10 @@ class Learner:
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
         for settings in self.optimiser.param_groups:
-            settings["lr"] = rate
+            if isinstance(settings["lr"], Tensor):
+                settings["lr"].fill_(rate)
+            else:
+                settings["lr"] = rate
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
@@ -136,11 +153,30 @@ class Learner:
             if drawn:
                 assert chance is not None, "dropout and augmentation need chance"
                 batch = replace(batch, chance=chance(drawn))
+            self._hold(batch)
             for indices in minibatches:
                 on_device = torch.from_numpy(indices).to(self.device, non_blocking=True)
-                rows.append(self._minibatch(batch, on_device))
-                self._step(rows[-1])
+                (metrics,) = self._take_step(on_device)
+                rows.append(dict(zip(self.names, metrics.clone().unbind(), strict=True)))
         return self._summary(rows, rate=rate)
+
+    def _hold(self, batch: Batch) -> None:
+        """Sets `batch`, in the memory of the first one if a graph reads it."""
+        if self.batch is None or not self._take_step.on:
+            self.batch = batch
+            return
+        for name, own in vars(self.batch).items():
+            new = getattr(batch, name)
+            if isinstance(own, Tensor) and own.data_ptr() != new.data_ptr():
+                own.copy_(new)
+
+    def _step_from(self, indices: Tensor) -> tuple[Tensor]:
+        """One step of Adam on a minibatch of `batch`. Returns the metrics of `names`."""
+        assert self.batch is not None, "`_hold` sets it"
+        metrics = self._minibatch(self.batch, indices)
+        self._step(metrics)
+        self.names = list(metrics)
+        return (torch.stack(list(metrics.values())),)
 
     def _minibatch(self, batch: Batch, indices: Tensor) -> dict[str, Tensor]:
         """Computes the gradients of one minibatch. Returns metrics. indices [L,K]: batch rows."""

@@ -36,7 +36,8 @@ class Training(OnPolicy):
         net = make_actor_critic(config).to(device)
         gamma = config.gamma if config.return_gamma is None else config.return_gamma
         agent = PPO2Agent(net, config, device=str(device))
-        super().__init__(agent, num_envs, return_gamma=gamma)
+        graphs = config.cuda_graphs and device.type == "cuda"
+        super().__init__(agent, num_envs, return_gamma=gamma, graphs=graphs)
         threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
         self.novelty = Novelty() if config.novelty > 0.0 else None

@@ -117,6 +117,10 @@ class VectorEnv(Protocol):
         """
         ...
 
+    def send_newest_frames(self) -> None:
+        """From now on, `step_wait` may return only the newest frame of each observation."""
+        ...
+
     def save_row(self, row: int) -> dict[str, Any]:
         """Returns a row's state, for `restart`. Works only where `restarts_rows`, while no step of
         the row runs."""

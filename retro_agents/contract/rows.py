@@ -54,6 +54,9 @@ class VectorBase(gymnasium.vector.VectorEnv):
                 "resume with the same --num-envs"
             )
 
+    def send_newest_frames(self) -> None:
+        """See `contract.envs.VectorEnv`; these send whole observations."""
+
     def save_row(self, row: int) -> dict[str, Any]:
         """See `contract.envs.VectorEnv`."""
         raise NotImplementedError("these rows cannot be restarted")

@@ -15,10 +15,12 @@ from torch import Tensor
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
 from retro_agents.experience.advantages import explained_variance, generalised_advantages
+from retro_agents.experience.newest_frames import NewestFrames
 from retro_agents.experience.return_scale import ReturnScale
 from retro_agents.experience.rollouts import Outcome, Rollout, minibatches
 from retro_agents.ground.device import memory_for
 from retro_agents.ground.generators import generator_state
+from retro_agents.ground.graphs import Graphed
 from retro_agents.nets.actor_critic import sample_actions
 from retro_agents.run.distributed import Group
 from retro_agents.run.run import EndedEpisode
@@ -64,10 +66,12 @@ class Collector:
         return_gamma: float,
         act_parts: int = 1,
         seed: int | None = None,
+        graphs: bool = False,
     ) -> None:
         """num_envs: of this process. return_gamma: discount of the returns by whose deviation
         `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed:
-        replaces the run's."""
+        replaces the run's. graphs: on a GPU, act by CUDA graphs on frames that are put together
+        there."""
         self.policy, self.num_envs, self.device = policy, num_envs, policy.device
         self.settings, self.spec = policy.config.run, policy.config.env.spec()
         self.seed = self.settings.seed if seed is None else seed
@@ -96,6 +100,11 @@ class Collector:
         ends = np.linspace(0, num_envs, min(act_parts, num_envs) + 1).astype(int).tolist()
         self.parts = [slice(*ends) for ends in pairwise(ends)]
         self.return_scale = ReturnScale(num_envs, gamma=return_gamma)
+        self.graphs = graphs and not self.state.shape[1]
+        self.choices: dict[tuple[int, int], Graphed] = {}
+        self.frames: NewestFrames | None = None
+        if self.graphs and NewestFrames.suits(self.spec):
+            self.frames = NewestFrames(num_envs, self.spec, self.device)
         self.begin_rollout()
 
     @property
@@ -138,12 +147,16 @@ class Collector:
         The emulators of one part run while the next actions of another are chosen: a part waits
         only for its own emulators. on_step: takes env_steps after each step.
         """
-        obs, steps = obs.copy(), self.steps_to_play()
+        if self.frames is not None and obs.shape[1] > self.spec.channels:
+            envs.send_newest_frames()
+            obs = self.frames.begin(obs)
+        obs, steps = self.held(obs), self.steps_to_play()
         with self.policy.autocast():
             for step in range(steps + 1):
                 for part in self.parts:
                     if step > 0:
-                        obs[part], *outcome = envs.step_wait(part)
+                        seen, *outcome = envs.step_wait(part)
+                        obs[part] = seen[:, -obs.shape[1] :]
                         self.add(outcome, levels=envs.levels[part], part=part)
                     if step < steps:
                         envs.step_async(self.act(obs[part], part), part)
@@ -172,34 +185,59 @@ class Collector:
         drawn = partial(minibatches, self.rngs, self.rollout.steps, count=count, length=length)
         return [drawn() for _ in range(epochs)]
 
+    def held(self, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A copy of observations, in memory from which a GPU reads by itself."""
+        if self.device.type == "cpu":
+            return obs.copy()
+        copy: NDArray[np.uint8] = torch.from_numpy(obs).pin_memory().numpy()
+        return copy
+
+    def moved(self, array: NDArray[Any]) -> Tensor:
+        """An array, on the device."""
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
+
     def images(self, obs: NDArray[np.uint8]) -> Tensor:
-        """Moves obs [n,C,H,W] to the device, channels last."""
-        images = torch.from_numpy(obs)
-        if self.device.type != "cpu":
-            images = images.pin_memory().to(self.device, non_blocking=True)
-        return images.contiguous(memory_format=torch.channels_last)
+        """Moves observations [n,C,H,W] to the device, channels last; or the newest frames
+        [N,c,H,W] of all environments, with those before them."""
+        if self.frames is None or obs.shape[1] > self.spec.channels:
+            return self.moved(obs).contiguous(memory_format=torch.channels_last)
+        whole = slice(0, self.num_envs)
+        shown = self.frames.after(self.moved(obs), self.moved(self.starts), whole)
+        return shown.permute(0, 3, 1, 2)
 
     def act(self, obs: NDArray[np.uint8], part: slice) -> NDArray[np.int64]:
         """Chooses actions for the environments in `part`, and stores both in the rollout. obs uint8
-        [n,C,H,W] -> actions [n]."""
-        images = self.images(obs)
-        log_probs, values, state = self.policy.evaluate(
-            images,
-            state=self.state[part],
-            starts=torch.from_numpy(self.starts[part]).to(self.device, non_blocking=True),
-        )
-        actions = sample_actions(log_probs, self.uniforms[self.rollout.step_of(part), part])
-        self.rollout.add_actions(
-            images,
+        [n,C,H,W], or [n,c,H,W] where frames are put together on the device -> actions [n]."""
+        key = part.start, part.stop
+        if key not in self.choices:
+            self.choices[key] = Graphed(partial(self.choose, part), self.device, on=self.graphs)
+        images, actions, logp, values, after = self.choices[key](
+            torch.from_numpy(obs),
+            torch.from_numpy(self.starts[part]),
             self.state[part],
-            self.starts[part],
-            actions,
-            log_probs.gather(1, actions[:, None]).squeeze(1),
-            values,
-            part=part,
+            self.uniforms[self.rollout.step_of(part), part],
         )
-        self.state[part] = state
+        before, starts = self.state[part], self.starts[part]
+        self.rollout.add_actions(images, before, starts, actions, logp, values, part=part)
+        self.state[part] = after
         return actions.cpu().numpy()
+
+    def choose(
+        self, part: slice, obs: Tensor, starts: Tensor, state: Tensor, uniforms: Tensor
+    ) -> tuple[Tensor, ...]:
+        """Chooses actions, all [n] -> images [n,C,H,W], actions, their log-probabilities, values
+        and the new state."""
+        obs = obs.to(self.device, non_blocking=True)
+        starts = starts.to(self.device, non_blocking=True)
+        if self.frames is None:
+            images = obs.contiguous(memory_format=torch.channels_last)
+        else:
+            newest = obs[:, -self.spec.channels :]
+            images = self.frames.add(newest, starts, part).permute(0, 3, 1, 2)
+        log_probs, values, after = self.policy.evaluate(images, state=state, starts=starts)
+        actions = sample_actions(log_probs, uniforms)
+        logp = log_probs.gather(1, actions[:, None]).squeeze(1)
+        return images, actions, logp, values, after
 
     def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
         """Store the outcome of that part's actions, [n]. infos are of all environments; levels [n]
@@ -280,6 +318,6 @@ class Collector:
         _, values, _ = self.policy.evaluate(
             self.images(obs),
             state=state,
-            starts=torch.from_numpy(starts).to(self.device),
+            starts=self.moved(starts),
         )
         return values.cpu().numpy()

@@ -30,7 +30,10 @@ class OnPolicy(RunState):
 
     learner: Any
 
-    def __init__(self, agent: Any, num_envs: int, *, return_gamma: float) -> None:
+    def __init__(
+        self, agent: Any, num_envs: int, *, return_gamma: float, graphs: bool = False
+    ) -> None:
+        """return_gamma, graphs: of the `Collector`."""
         self.agent, self.config = agent, agent.config
         self.updates = 0
         self.collector = Collector(
@@ -39,6 +42,7 @@ class OnPolicy(RunState):
             rollout_steps=self.config.rollout_steps,
             return_gamma=return_gamma,
             act_parts=self.config.act_parts,
+            graphs=graphs,
         )
         self.group = self.collector.group
         self.rank, self.size = self.group.rank, self.group.size

@@ -162,7 +162,9 @@ class Practice:
         row.end(died=died and not infos["episode_record"]["finished"][i])
         place = row.choose(self.share)
         row.begin()
-        return obs if place is None else self.envs.restart(i, unpacked(place.state))
+        if place is None:
+            return obs
+        return self.envs.restart(i, unpacked(place.state))[-len(obs) :]
 
     def save_states(self) -> list[dict[str, Any]]:
         """See `VectorEnv`."""

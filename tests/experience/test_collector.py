@@ -1,4 +1,4 @@
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +8,7 @@ import torch
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.on_policy import check_run
 from retro_agents.games.families import env_settings
+from retro_agents.games.retro.make import make_vec
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import ActorCritic
 from retro_agents.nets.encoders import make_encoder
@@ -15,6 +16,7 @@ from retro_agents.nets.heads import ActorCriticHead
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
 from retro_agents.run.settings import RunSettings
+from tests.games.retro.conftest import BRAMBLE
 
 
 class Settings:
@@ -32,7 +34,7 @@ class Plain:
     def __init__(self, timesteps=240, **env):
         torch.manual_seed(0)
         self.config = Settings(timesteps, **env)
-        encoder = make_encoder("data-efficient", (4, 36, 36))
+        encoder = make_encoder("data-efficient", self.config.env.observation_shape)
         self.net = ActorCritic(
             encoder,
             hidden=torch.nn.Linear(encoder.features, 8),
@@ -134,3 +136,19 @@ def test_a_run_whose_levels_were_remote_is_not_gone_on_with():
     saved = SimpleNamespace(folder="there", state=state, check_run=lambda part: None)
     with pytest.raises(UserError, match=r"there holds no states .*: begin anew with --init"):
         check_run(saved, SimpleNamespace(num_envs=2, group=Group()))
+
+
+@pytest.mark.parametrize("colour", ["grey", "rgb"])
+def test_frames_that_are_put_together_on_the_device_are_the_observations(colour):
+    rollouts = []
+    for graphs in (False, True):
+        policy = Plain(colour=colour, episode_steps=9)
+        collector = collector_of(4, policy=policy, graphs=graphs, act_parts=2)
+        assert (collector.frames is not None) == graphs
+        with closing(make_vec([BRAMBLE], num_envs=4, config=policy.config.env)) as envs:
+            obs = collector.play(envs, envs.reset(seed=0)[0])
+            collector.begin_rollout()
+            obs = collector.play(envs, envs.restore_states(envs.save_states()))  # as on resuming
+            rollouts.append((collector.rollout.obs.numpy(), collector.next_values(obs)))
+    for one, other in zip(*rollouts, strict=True):
+        np.testing.assert_array_equal(one, other)

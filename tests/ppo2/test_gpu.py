@@ -1,14 +1,17 @@
 """PPO2 on a GPU: updates as on the CPU, runs that go on."""
 
 import dataclasses
+from contextlib import closing
 
 import numpy as np
 import pytest
 import torch
 
+from ppo2.config import PPO2Config
 from ppo2.learner import Learner
 from ppo2.train import run
 from retro_agents.experience.rollouts import Batch
+from retro_agents.games.families import make_for
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
 from retro_agents.run.metrics import read_columns
@@ -75,3 +78,18 @@ def test_a_run_on_a_gpu_goes_on_where_it_stopped(corridor, tmp_path, flags):
     run(corridor(2), replaced(config, resume=True), tmp_path / "run")
     assert read_columns(tmp_path / "run/metrics.csv")["step"][-1] == 224  # of 240: whole rollouts
     assert np.isfinite(read_columns(tmp_path / "run/metrics.csv")["value_loss"]).all()
+
+
+def test_graphs_play_and_learn_as_single_kernels_do(tmp_path):
+    sizes = {"num_envs": 64, "rollout_steps": 16, "minibatches": 4, "episode_steps": 20}
+    nets, returns = [], []
+    for graphs in (False, True):
+        config = replaced(
+            PPO2Config(), device="cuda", cuda_graphs=graphs, timesteps=6 * 64 * 16, **sizes
+        )
+        with closing(make_for(config)) as envs:
+            agent = run(envs, config, tmp_path / str(graphs))
+        nets.append(agent.net.cpu())
+        returns.append(read_columns(tmp_path / str(graphs) / "metrics.csv")["mean_return"])
+    np.testing.assert_allclose(*returns, rtol=0.05)
+    assert_same_weights(*nets, rtol=5e-2, atol=5e-3)

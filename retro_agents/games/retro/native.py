@@ -50,6 +50,7 @@ class NativeVectorEnv(VectorBase):
         self.metadata |= METADATA
         self.render_mode = "rgb_array"
         self.seed: int | None = seed
+        self.sent_shape = config.observation_shape
         self.scale = POINTS * config.reward_scale
         parts = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
         games = sorted({level.game for row in levels for level in row})
@@ -110,7 +111,7 @@ class NativeVectorEnv(VectorBase):
         if not all(self.levels[rows.start : rows.stop]):
             raise ResetNeeded("call reset() before the first step")
         actions = self.checked(actions, len(rows))
-        batch = Batch(rows, self.env_spec.observation_shape)
+        batch = Batch(rows, self.sent_shape)
         self.stepping.append(batch)
         for found in self.parts:
             here = range(max(found.first, rows.start), min(found.end, rows.stop))
@@ -167,6 +168,10 @@ class NativeVectorEnv(VectorBase):
         self.name_levels(range(self.num_envs))
         self.seed = None
         return self.observations()
+
+    def send_newest_frames(self) -> None:
+        """See `contract.envs.VectorEnv`."""
+        self.sent_shape = self.env_spec.channels, *self.sent_shape[1:]
 
     def save_row(self, row: int) -> dict[str, Any]:
         """See `contract.envs.VectorEnv`."""

@@ -174,7 +174,7 @@ class Rows:
                 last, episode = games.observations[low + k].copy(), self.episode(low + k)
                 batch.ended[rows.start + k] = {"final_obs": last, "episode_record": episode}
                 self.start(low + k)
-            batch.obs[here] = games.observations[low:high]
+            batch.obs[here] = games.observations[low:high, -batch.obs.shape[1] :]
 
     def save(self, i: int) -> dict[str, Any]:
         """All that a row's next step depends on."""
