@@ -96,6 +96,9 @@ class Corridor(VectorEnv):
         self.step_async(actions)
         return self.step_wait()
 
+    def send_newest_frames(self) -> None:
+        """Sends whole observations anyway."""
+
     def save_states(self) -> list[dict[str, Any]]:
         return [
             {"position": int(p), "steps": int(s), "stack": stack.tobytes()}
