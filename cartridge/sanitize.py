@@ -56,7 +56,7 @@ def learned(seed: int) -> Iterator[tuple[int, bytes]]:
     ways = [bytearray() for _ in rows]
     obs, _ = envs.reset()
     for _ in range(STEPS):
-        actions = agent.act(obs, explore=True)
+        actions = agent.act(obs, play="draw")
         obs, _, terminated, truncated, _ = envs.step(actions)
         for act, way in enumerate(ways):
             pad = pads[actions[act]]

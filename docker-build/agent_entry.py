@@ -1,7 +1,8 @@
 """What the agent's image starts: `retro-agents contest play` with the image's own agent.
 
-Reads the variables AGENT, MODE, TIMESTEPS, SEED and LEVEL; the container's arguments come after
-them and win, flags after -- are the agent's own. With --keep-checkpoint it is what a build runs.
+Reads the variables AGENT, MODE, PLAY, TIMESTEPS, SEED and LEVEL. The container's arguments come
+after them and win; flags after -- are the agent's own. With --keep-checkpoint it is
+what a build runs.
 """
 
 import os
@@ -23,7 +24,7 @@ KEPT_FOR = "kept-for"
 def arguments(environ: Mapping[str, str], given: Sequence[str], *, checkpoint: Path) -> list[str]:
     """The player's command line. The image's checkpoint goes with the image's agent only."""
     argv = ["--dir", "/share", "--run-dir", "/runs"]
-    for name in ("AGENT", "MODE", "TIMESTEPS", "SEED", "LEVEL"):
+    for name in ("AGENT", "MODE", "PLAY", "TIMESTEPS", "SEED", "LEVEL"):
         if environ.get(name):
             argv += [f"--{name.lower()}", environ[name]]
     named = any(word.partition("=")[0] == "--agent" for word in split_flags(given)[0])

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from es.config import ESConfig
-from retro_agents.contract.policy import Actions, Flags, Images, ScoringPolicy
+from retro_agents.contract.policy import Actions, Flags, Images, Play, ScoringPolicy
 from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import choose
 from retro_agents.nets.net_agent import NetAgent
 from retro_agents.run.agents import check_alike, find
 from retro_agents.run.checkpoint import agent_of, load_agent
@@ -22,7 +23,7 @@ from retro_agents.run.config import from_dict, to_dict
 
 
 class ESAgent(NetAgent[Any, ESConfig]):
-    """Acts greedily; samples from the policy if the config says so, or when exploring."""
+    """Takes the best action, or samples from the policy if its config says so."""
 
     name, config_type = "es", ESConfig
 
@@ -33,13 +34,14 @@ class ESAgent(NetAgent[Any, ESConfig]):
         self.names = searched_names(policy, config.layer)
 
     @torch.no_grad()
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: sample from a policy with logits.
-        starts: not needed, because the agent has no memory."""
+    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
+        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as it was searched.
+        starts: unused, since the agent has no memory."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
-        if self.logits and (explore or self.config.draw_actions):
-            return torch.multinomial(scores.softmax(dim=1), 1)[:, 0].numpy()
-        return scores.argmax(dim=1).numpy()
+        play = play or ("draw" if self.config.draw_actions else "best")
+        if play == "draw" and not self.logits:  # values are searched by the best action
+            play = "best"
+        return choose(scores.log_softmax(dim=1), play).numpy()
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits or expected returns [B,A] of images uint8 [B,C,H,W], with gradient."""

@@ -15,7 +15,7 @@ from jerk.learner import find_moves
 from jerk.memory import SequenceMemory
 from jerk.policy import EMBEDDING, BackingPolicy, Embedder, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
-from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.contract.policy import Actions, Flags, Images, Play
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import check_alike
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -59,21 +59,22 @@ class JerkAgent:
             )
         self.rows: list[ReplayRow] = []
 
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers each row's position.
 
-        explore: the policy samples its actions; raises UserError if there is none. starts: rows
-        that begin an episode; without them, rows at a level's first observation do.
+        play: how the policy plays; None: as its own checkpoint says. Raises UserError for anything
+        but best if there is no policy. starts: rows that begin an episode; without them, rows at a
+        level's first observation do.
         """
         if len(self.rows) != len(obs):
             self.rows = [ReplayRow() for _ in obs]
         actions = np.full(len(obs), self.moves.right, np.int64)
         if self.policy is not None:
-            actions = self.policy.actor.act(obs, explore=explore)
-        elif explore:
+            actions = self.policy.actor.act(obs, play=play)
+        elif play not in (None, "best"):
             raise UserError(
-                "this agent acts deterministically: leave out --explore, in a contest give "
-                "--mode frozen; jerk.train --write-replay records what it plays"
+                f"this agent replays sequences and has no policy that could {play}: leave out "
+                "--play; jerk.train --write-replay records what it plays"
             )
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:

@@ -168,7 +168,7 @@ class Search:
             episode.holding = max(0, episode.holding - 1) if row in rows else 0
         found = {row: episodes[row].actions[-1] for row in rows if episodes[row].holding}
         if new := [row for row in rows if row not in found]:
-            found |= zip(new, policy.actor.act(obs[new], explore=True).tolist(), strict=True)
+            found |= zip(new, policy.actor.act(obs[new], play="draw").tolist(), strict=True)
             for row in new:
                 episodes[row].holding = config.policy_hold
         return found

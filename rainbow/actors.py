@@ -42,7 +42,7 @@ class LocalSteps:
         training, epsilon = self.training, self.training.epsilon()
         if epsilon is not None:
             epsilon = epsilon[self.first : self.first + len(self.obs)]
-        self.actions = training.agent.act(self.obs, explore=True, epsilon=epsilon)
+        self.actions = training.agent.act(self.obs, play="draw", epsilon=epsilon)
         self.envs.step_async(self.actions)
 
     def wait(self) -> Step:

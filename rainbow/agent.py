@@ -7,9 +7,10 @@ from torch import Tensor
 
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, epsilon_ladder, q_values, support
-from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.contract.policy import Actions, Flags, Images, Play
 from retro_agents.ground.device import acts_in_bf16, memory_for
 from retro_agents.ground.errors import UserError
+from retro_agents.nets.actor_critic import choose
 from retro_agents.nets.encoders import encoder_of
 from retro_agents.nets.heads import QHead
 from retro_agents.nets.net_agent import NetAgent
@@ -36,7 +37,7 @@ def make_net(config: RainbowConfig) -> RainbowNet:
 
 
 class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
-    """Acts greedily on expected returns. Exploring, each environment has noise of its own.
+    """Acts on expected returns. As it learns (`draw`), each environment has noise of its own.
 
     On a CPU it acts in fp32 whatever the precision: for so few observations, casting the weights at
     every step costs more than bf16 saves.
@@ -67,21 +68,28 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
         self,
         obs: Images,
         *,
-        explore: bool = False,
+        play: Play | None = None,
         starts: Flags | None = None,
         epsilon: NDArray[np.float32] | None = None,
     ) -> Actions:
-        """obs uint8 [N,C,H,W] -> actions int64 [N]. explore: with noise, or where the net has none
-        with random actions at the rates `epsilon` [N]; none given: the last of a run, its ladder
-        being over the rows. starts: not needed, nothing is remembered."""
+        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
+
+        draw: with noise, or where the net has none with random actions at the rates `epsilon` [N];
+        without rates: those of a run's end, whose ladder is over the rows. starts: unused.
+        """
+        play = self.how(play)
+        explore = play == "draw"
         noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
-        actions = q_values(outputs, self.z).argmax(dim=1).cpu()
+        values = q_values(outputs, self.z)
+        if not explore:
+            return choose(values, play).cpu().numpy()
+        actions = values.argmax(dim=1).cpu()
         if epsilon is None and not self.config.noisy:
             last, exponent = self.config.epsilon_final, self.config.epsilon_ladder
             epsilon = epsilon_ladder(last, len(obs), exponent=exponent)
-        if explore and epsilon is not None:
+        if epsilon is not None:
             random = torch.rand(len(obs)) < torch.from_numpy(epsilon)
             drawn = torch.randint(self.net.head.actions, (len(obs),))
             actions = torch.where(random, drawn, actions)

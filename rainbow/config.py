@@ -29,7 +29,7 @@ class RainbowConfig:
     run: RunSettings = RunSettings(levels=TRAINING, timesteps=500_000, run_dir="runs/rainbow")
     env: EnvSettings = env_settings()
     evaluation: EvaluationSettings = EvaluationSettings()
-    net: NetSettings = NetSettings()
+    net: NetSettings = NetSettings(play="best")
     computing: ComputeSettings = ComputeSettings()
     acting: ActorSettings = ActorSettings()
 

@@ -42,7 +42,7 @@ def run(
     with Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint) as run:
         obs = run.obs
         while run.goes_on():
-            actions = agent.act(obs, explore=True)
+            actions = agent.act(obs, play="draw")
             envs.step_async(actions)
             while training.updates < training.updates_due():  # while the games run
                 training.learn(beta=config.priority_beta)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from jerk import recordings as jerk_recordings
 from retro_agents.contest.match.agent import Agent, make_config
-from retro_agents.contract.policy import Actions, Flags, Images, Policy
+from retro_agents.contract.policy import Actions, Flags, Images, Play, Policy
 from retro_agents.games.families import make_for
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import check_playable
@@ -60,7 +60,7 @@ class DemoConfig:
     level: str = "RustCavern.Act2"
     """Held-out level to play, GAME:STATE or the STATE of a split's level."""
     agent: str = "ppo2"
-    """Agent that plays stochastically, without learning: checkpoint or shipped agent's name."""
+    """Agent that plays without learning: a checkpoint, or a shipped agent's name."""
     search_steps: Count = 200_000
     """Agent steps of JERK's search."""
     episodes: Count = 20
@@ -81,12 +81,12 @@ class Noted:
         self.policy = policy
         self.episodes: list[list[int]] = []
 
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Act like the policy, for a single row; starts: required."""
         assert starts is not None
         if starts[0]:
             self.episodes.append([])
-        actions = self.policy.act(obs, explore=explore, starts=starts)
+        actions = self.policy.act(obs, play=play, starts=starts)
         self.episodes[-1].append(int(actions[0]))
         return actions
 
@@ -119,9 +119,7 @@ class Demo:
     played: dict[str, list[Episode]] = dataclasses.field(default_factory=dict)
     seen: dict[str, list[Moment]] = dataclasses.field(default_factory=dict)
 
-    def play(
-        self, label: str, policy: Policy, settings: EnvConfig, *, explore: bool = False
-    ) -> None:
+    def play(self, label: str, policy: Policy, settings: EnvConfig) -> None:
         """Score a player that does not learn, and keep the moments of its best episode."""
         seed, patience, noted = self.config.seed, PATIENCE * SECOND, Noted(policy)
         self.played[label], _ = play_level(
@@ -130,7 +128,6 @@ class Demo:
             settings,
             episodes=self.config.episodes,
             seed=seed,
-            explore=explore,
             patience=patience,
         )
         if not self.config.film:
@@ -230,7 +227,7 @@ def main() -> None:
     print(f"1/3 {', '.join(REFERENCES)} and {config.agent} as it is shipped play {level}")
     for name in REFERENCES:
         demo.play(name, *load_policy(name, seed=config.seed))
-    demo.play(f"{config.agent}, {SHIPPED}", *shipped, explore=True)
+    demo.play(f"{config.agent}, {SHIPPED}", *shipped)
     if config.film:
         print(f"    side by side: {filmed(demo, 'before.mp4')}")
     print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")

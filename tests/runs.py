@@ -26,7 +26,7 @@ def play(agent, envs, episodes=4):
     returns = []
     starts = np.ones(envs.num_envs, bool)
     while len(returns) < episodes:
-        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, starts=starts))
+        obs, _, terminated, truncated, infos = envs.step(agent.act(obs, play="best", starts=starts))
         starts = terminated | truncated
         returns += [infos["episode_record"]["r"][env] for env in np.flatnonzero(starts)]
     return float(np.mean(returns))

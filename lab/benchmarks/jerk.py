@@ -123,7 +123,7 @@ def parts(options: Options) -> Row:
         "embed": lambda: embed(obs[:1]),
         "memory_ask": lambda: memory.action_values_batch(rows[:1], MEMORY_NEIGHBOURS),
         "memory_add": lambda: memory.add(rng.standard_normal(EMBEDDING), 1, 1.0),
-        "policy_act": lambda: policy.act(obs[:1], explore=True),
+        "policy_act": lambda: policy.act(obs[:1], play="draw"),
     }
     measured: Row = {}
     for name, call in calls.items():

@@ -149,7 +149,7 @@ def learner(seconds: float, **setting: Any) -> Row:
     row["updates_per_second"] = 1000.0 / row["update_ms"]
     return {
         **row,
-        **parts.timed(lambda: agent.act(obs, explore=True), seconds=seconds / 4, name="act_8"),
+        **parts.timed(lambda: agent.act(obs, play="draw"), seconds=seconds / 4, name="act_8"),
     }
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from retro_agents.contract.policy import Play
 from retro_agents.games.families import level_names, make
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder
@@ -30,7 +31,7 @@ class PlayConfig:
     agent: str = "random"
     """A checkpoint, run folder or shipped agent's name; or random, hold-right, run-and-jump."""
     draws: bool = False
-    """Act stochastically, as while learning."""
+    """Act stochastically, as while learning, instead of by the best action."""
     sight: bool = False
     """Play with its own frames, with those of other moments, and blind."""
     levels: str = "bramble-test"
@@ -46,6 +47,11 @@ class PlayConfig:
     run_dir: Path = Path("runs/frozen")
     """Folder for episodes.csv, and below it those of the other two plays of --sight."""
 
+    @property
+    def way(self) -> Play:
+        """How the agent plays."""
+        return "draw" if self.draws else "best"
+
 
 def play(config: PlayConfig) -> None:
     """Write the episodes. Raises UserError if there is no such agent."""
@@ -57,7 +63,7 @@ def play(config: PlayConfig) -> None:
         contextlib.closing(make(config.levels, settings, num_envs=1)) as envs,
         EpisodeLog(config.run_dir) as log,
     ):
-        played = steps_of(policy, envs, seed=config.seed, explore=config.draws)
+        played = steps_of(policy, envs, seed=config.seed, play=config.way)
         for steps, ended in enumerate(played, start=1):
             for episode in ended:
                 log.log(steps, 0, episode)
@@ -75,7 +81,7 @@ def play_sight(config: PlayConfig) -> None:
     levels, episodes = level_names(config.levels), config.episodes or 10
     check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
     settings = replaced(settings, episode_steps=config.timesteps)
-    options = {"seed": config.seed, "explore": config.draws, "patience": PATIENCE}
+    options = {"seed": config.seed, "play": config.way, "patience": PATIENCE}
     new_run(config.run_dir)
     sight = tested(policy, levels, settings, episodes=episodes, **options)
     for name in PLAYS:

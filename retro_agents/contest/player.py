@@ -17,9 +17,11 @@ from retro_agents.contest.match.agent import Agent, resolve, split_flags
 from retro_agents.contest.match.player import play
 from retro_agents.contest.signals import SERVER_GONE, hold_leash
 from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
+from retro_agents.contract.policy import Play
 from retro_agents.ground.errors import command
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.run.command_line import parse_command
+from retro_agents.run.fields import field
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,9 +32,12 @@ class PlayerConfig:
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
     """Checkpoint or run folder that the agent starts from."""
-    mode: Literal["adapt", "frozen", "explore"] = "adapt"
-    """What a package's agent does: adapt (keep learning), frozen (act greedily), or explore (act
-    stochastically)."""
+    mode: Literal["adapt", "frozen"] = "adapt"
+    """What a package's agent does. adapt: it keeps learning, with its train.run; frozen: it does
+    not learn, and plays as its checkpoint says."""
+    play: Play | None = field(None, only_with="mode=frozen")
+    """How a frozen agent chooses its actions instead: best, draw, draw:T with a temperature T, or
+    epsilon:E with a share E of random ones."""
     dir: Path = Path("tmp")
     """Folder that the server shares."""
     timesteps: Count = 1_000_000
@@ -63,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(PlayerConfig, own, command="retro-agents contest play")
     if config.leash:
         hold_leash(leave)
-    agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))
+    agent = resolve(
+        Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)
+    )
     try:
         play(
             agent,

@@ -29,6 +29,7 @@ from retro_agents.contest.match.job import Contest, Job
 from retro_agents.contest.match.scores import as_json, markdown, read_scores
 from retro_agents.contest.signals import stop
 from retro_agents.contest.wire.limits import limits_of
+from retro_agents.contract.policy import Play
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.cores import free_cores
@@ -59,9 +60,12 @@ class RunConfig:
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""
     """Checkpoint or run folder from which a package's agent starts."""
-    mode: Literal["adapt", "frozen", "explore"] = "adapt"
-    """What a package's agent does. adapt: it keeps learning, with its train.run; frozen: it acts
-    greedily; explore: it acts stochastically, as it does while it learns."""
+    mode: Literal["adapt", "frozen"] = "adapt"
+    """What a package's agent does. adapt: it keeps learning, with its train.run; frozen: it does
+    not learn, and plays as its checkpoint says."""
+    play: Play | None = field(None, only_with="mode=frozen")
+    """How a frozen agent chooses its actions instead: best, draw, draw:T with a temperature T, or
+    epsilon:E with a share E of random ones."""
     levels: str = "bramble-test"
     """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state."""
     timesteps: Count = 1_000_000
@@ -93,7 +97,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(RunConfig, own, command="retro-agents contest run")
     limits = limits_of(config)
     levels = playable_levels(config.levels)
-    agent = resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, flags))
+    agent = resolve(
+        Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)
+    )
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     plan = [(level, seed) for seed in seeds for level in levels]
     planned = [(str(level), seed) for level, seed in plan]

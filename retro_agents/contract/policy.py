@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from retro_agents.ground.errors import UserError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
@@ -15,6 +18,29 @@ if TYPE_CHECKING:
 Images = NDArray[np.uint8]
 Actions = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+Play = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^(best|draw(:(?=.*[1-9])\d*\.?\d+)?|epsilon:(0|1|0?\.\d+))$",
+        description="best, draw, draw:T with a temperature T, or epsilon:E with a share E",
+    ),
+]
+"""How actions are chosen. best: the most probable action, or the one of the highest value. draw: as
+while the agent learns, so a policy samples its actions and Rainbow keeps its noise. draw:T: sampled
+at the temperature T. epsilon:E: the best one, but a uniformly random one with probability E."""
+
+
+def parse_play(play: Play) -> tuple[str, float]:
+    """A way to play -> "draw" and its temperature, or "epsilon" and its share of random actions,
+    which is 0 for best. Raises UserError if it is none."""
+    try:
+        kind, _, amount = msgspec.convert(play, Play).partition(":")
+    except msgspec.ValidationError:
+        expected = "best, draw, draw:T with a temperature T, or epsilon:E with a share E"
+        raise UserError(f"play {play!r}: expected {expected}") from None
+    if kind == "draw":
+        return kind, float(amount or 1.0)
+    return "epsilon", float(amount or 0.0)
 
 
 OnCheckpoint = Callable[[Path, dict[str, float]], None]
@@ -27,10 +53,10 @@ class Policy(Protocol):
 
     config: Any
 
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
+    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> actions int64 [N].
 
-        explore: whether to explore as in training. starts [N]: rows that begin an episode, for
+        play: how; None: as the agent's checkpoint says. starts [N]: rows that begin an episode, for
         agents with a memory between calls.
         """
         ...

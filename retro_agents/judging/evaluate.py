@@ -1,7 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """Play a trained agent that no longer learns: its score, its films, and a test of sight.
 
-retro-agents evaluate ppo2 --explore --video
+retro-agents evaluate ppo2 --video
 retro-agents evaluate runs/rainbow --levels bramble-test --episodes 5 --whole
 retro-agents evaluate rainbow --sight
 """
@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Play, Policy
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
@@ -61,8 +61,9 @@ class EvaluateConfig:
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     whole: bool = False
     """Keep playing after 20 seconds without gain, up to the contest's limit of 300."""
-    explore: bool = False
-    """Act stochastically, as while learning (sampled or noisy actions), instead of greedily."""
+    play: Play | None = None
+    """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
+    of random ones; default: as the agent's checkpoint says."""
     sight: bool = False
     """Test whether the agent uses what it sees: compare its returns with its own frames, with
     frames of other moments (of another environment), and with none (actions drawn independently at
@@ -131,7 +132,7 @@ def play_level(
     *,
     episodes: int,
     seed: int = 0,
-    explore: bool = False,
+    play: Play | None = None,
     record_dir: Path | None = None,
     patience: int = 0,
     on_step: Callable[[int, int], None] | None = None,
@@ -150,7 +151,7 @@ def play_level(
                 policy,
                 env,
                 seed=seed + number,
-                explore=explore,
+                play=play,
                 patience=patience,
                 on_step=None if on_step is None else partial(on_step, number),
                 on_moment=None if record_dir is None else seen.append,
@@ -187,7 +188,7 @@ def evaluate_levels(
                 settings,
                 episodes=episodes,
                 seed=config.seed,
-                explore=config.explore,
+                play=config.play,
                 record_dir=recordings,
                 patience=0 if config.whole else PATIENCE * second,
                 on_step=show,
@@ -208,8 +209,8 @@ def evaluate_levels(
         means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
         low, high = t_interval(means)
         rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
-    way = "exploring" if config.explore else "by its best action"
-    table = score_table(rows, title=f"{config.agent}, {way}")
+    way = f", --play {config.play}" if config.play else ""
+    table = score_table(rows, title=f"{config.agent}{way}")
     return Found({"scores": [*map(dataclasses.asdict, rows)]}, (table,), unfilmed)
 
 
@@ -240,8 +241,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(EvaluateConfig, argv, command="retro-agents evaluate")
     if config.sight and config.video:
         raise UserError("--sight makes no films: leave out --video, or --sight")
-    if config.sight and config.explore:
-        raise UserError("--sight tests both ways of acting: leave out --explore")
+    if config.sight and config.play:
+        raise UserError("--sight tests both ways of acting: leave out --play")
     levels = playable_levels(config.levels or HELD_OUT)
     levels = levels if config.levels or config.sight else levels[:1]
     name, folder = config.agent, Path(config.agent)
@@ -260,6 +261,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         result = {
             "agent": config.agent,
             "seed": config.seed,
+            "play": config.play,
             "backend": "+".join(sorted(played_by)),
             **found.result,
         }

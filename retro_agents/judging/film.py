@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contract.policy import Policy, ScoringPolicy
+from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.film import enlarged, write_video
@@ -67,12 +67,12 @@ def play_episode(
     env: gymnasium.Env,
     *,
     seed: int,
-    explore: bool = False,
+    play: Play | None = None,
     patience: int = 0,
     on_step: Callable[[int], None] | None = None,
     on_moment: Callable[[Moment], bool | None] | None = None,
 ) -> Episode:
-    """Play an episode. env: with raw rewards. explore: act stochastically, as while learning.
+    """Play an episode. env: with raw rewards. play: as for `Policy.act`.
     patience: agent steps without a new highest return after which it ends, incomplete; 0: no limit.
 
     on_step(steps done): for showing progress. on_moment(moment): called after each step with its
@@ -82,7 +82,7 @@ def play_episode(
     starts, total, furthest, step, since = np.ones(1, bool), 0.0, 0.0, 0, 0
     while True:
         values = values_of(policy, obs) if on_moment else []
-        action = int(policy.act(obs[np.newaxis], explore=explore, starts=starts)[0])
+        action = int(policy.act(obs[np.newaxis], play=play, starts=starts)[0])
         obs, reward, terminated, truncated, info = env.step(action)
         starts = np.zeros(1, bool)
         step, total = step + 1, total + float(reward)

@@ -9,7 +9,7 @@ import numpy as np
 
 from retro_agents.contract.envs import row_seeds
 from retro_agents.contract.episodes import even_rows, play_episodes
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Play, Policy
 from retro_agents.games.families import level_names, level_sets, make, normalised_scores
 from retro_agents.ground.seeding import aside
 from retro_agents.judging.sight import PATIENCE, PLAYS, ROWS, measure
@@ -17,15 +17,22 @@ from retro_agents.run.run import Run
 
 
 def evaluate(
-    policy: Policy, levels: str, settings: Any, *, episodes: int, seed: int
+    policy: Policy,
+    levels: str,
+    settings: Any,
+    *,
+    episodes: int,
+    seed: int,
+    play: Play | None = "draw",
 ) -> dict[str, list[dict[str, Any]]]:
-    """Play `episodes` episodes of each game of a specification -> {name: its episodes}."""
+    """Play `episodes` episodes of each game of a specification -> {name: its episodes}.
+    play: as for `Policy.act`."""
     found = {}
     for number, game in enumerate(level_names(levels)):
         count, own = even_rows(episodes), row_seeds(seed, number + 1)[-1]
         envs = make(game, settings, num_envs=count)
         with closing(envs), aside(own):
-            act = partial(policy.act, explore=True)
+            act = partial(policy.act, play=play)
             found[game] = play_episodes(act, envs, episodes=episodes, seed=own)
     return found
 
@@ -66,7 +73,7 @@ def seen(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     rows = even_rows(episodes, most=ROWS)
     envs = partial(make, run.levels, config.env, num_envs=rows)
     with aside(seed):
-        sight = measure(policy, envs, episodes=episodes, seed=seed, explore=True, patience=PATIENCE)
+        sight = measure(policy, envs, episodes=episodes, seed=seed, play="draw", patience=PATIENCE)
     return {f"sight/{name}": float(sight.returns(name).mean()) for name in PLAYS}
 
 

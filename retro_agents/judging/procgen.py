@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retro_agents.contract.episodes import SIDE_BY_SIDE, Random, even_rows
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Play, Policy
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.film import film, original_python
 from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_games
@@ -50,6 +50,9 @@ class EvaluateConfig:
     auto: unseen, or all if training is on all."""
     policy: Literal["trained", "untrained", "random"] = "trained"
     """Who plays: the run's agent, the same net with fresh weights, or uniformly random actions."""
+    play: Play | None = None
+    """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
+    of random ones; default: as the agent's checkpoint says."""
     seed: Seed = 0
     """Seed of the levels drawn and of the agent's actions."""
     sight: bool = False
@@ -112,7 +115,7 @@ def scores(
     other two plays of a test of sight, which begin on the same levels."""
     mode, seed, episodes = settings.distribution_mode, config.seed, config.episodes
     if not config.sight:
-        played = evaluate(policy, levels, settings, episodes=episodes, seed=seed)
+        played = evaluate(policy, levels, settings, episodes=episodes, seed=seed, play=config.play)
         games = zip(parse_games(levels), played.values(), strict=True)
         return {game: score(found, game, mode) for game, found in games}
     rows = {}
@@ -120,7 +123,7 @@ def scores(
         count = even_rows(episodes)
         make = partial(make_vec, game, num_envs=count, config=settings, seed=seed)
         with aside(seed):
-            sight = measure(policy, make, episodes=episodes, seed=seed, explore=True)
+            sight = measure(policy, make, episodes=episodes, seed=seed, play=config.play)
         told = {name: score(sight.played[name], game, mode) for name in PLAYS}
         rows[game] = {**told.pop(PLAYS[0]), "sight": told}
     return rows
@@ -134,6 +137,7 @@ def folder_name(step: str, config: EvaluateConfig) -> str:
     words += sets if set(sets) != set(default.levels) else []
     words += [config.test_levels] if config.test_levels != default.test_levels else []
     words += [f"{config.episodes}-episodes"] if config.episodes != default.episodes else []
+    words += [config.play.replace(":", "-")] if config.play else []
     words += [f"seed-{config.seed}"] if config.seed != default.seed else []
     words += ["sight"] if config.sight else []
     return "-".join(words)
@@ -144,7 +148,7 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
     if path.exists():
         weights = "checkpoint_sha256"
         before = {weights: about.get(weights), **read_result(path)}  # older ones lack the weights
-        names = dict.fromkeys([*about, "sight"])  # a result without a test of sight lacks "sight"
+        names = dict.fromkeys([*about, "sight", "play"])  # which are there only if they were given
         other = [name for name in names if before.get(name) != about.get(name)]
         if other:
             raise UserError(
@@ -205,6 +209,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "episodes": config.episodes,
         "seed": config.seed,
         **({"sight": True} if config.sight else {}),
+        **({"play": config.play} if config.play else {}),
     }
     check_out(out / "result.json", about)
     with folder_for(out):
@@ -217,7 +222,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):
             path = out / f"{game}-{name}{'-hd' if config.hd else ''}.mp4"
-            print(film(policy, game, sets[name], path, seed=config.seed, original=original))
+            print(
+                film(
+                    policy,
+                    game,
+                    sets[name],
+                    path,
+                    seed=config.seed,
+                    original=original,
+                    way=config.play,
+                )
+            )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import Expert, VectorEnv
 from retro_agents.contract.episodes import Act
-from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.contract.policy import Actions, Flags, Images, Play
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.families import TRAINING, expert_of, level_names, make, settings_class
 from retro_agents.ground.errors import command
@@ -35,7 +35,7 @@ EXPERT = "expert"
 
 @dataclasses.dataclass(frozen=True)
 class RecordConfig:
-    """Play whole episodes as an agent does while it learns, or as an expert does, and save them."""
+    """Play whole episodes as an agent or an expert plays, and save them."""
 
     agent: str = positional("AGENT")
     """A checkpoint, a run folder, a shipped agent's name (ppo2), or expert."""
@@ -43,6 +43,9 @@ class RecordConfig:
     """Levels to play, and their settings, as for a trainer."""
     episodes: Count = 1
     """Episodes of each level."""
+    play: Play | None = None
+    """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
+    of random ones; default: as the agent's checkpoint says."""
     seed: Seed = 0
     """Seed of all random numbers."""
     out: str = "runs/demonstrations"
@@ -126,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     new_folder(out)
     envs = make(config.levels, plain, num_envs=count, seed=config.seed)
     with closing(envs):
-        act = advised(expert, envs) if expert else partial(agent.act, explore=True)
+        act = advised(expert, envs) if expert else partial(agent.act, play=config.play)
         found = record(envs, act, episodes=config.episodes, seed=config.seed)
     mean = np.mean([one.total_reward for one in found])
     steps = sum(len(one.actions) for one in found)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Play, Policy
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.tables import terminal_table
@@ -57,13 +57,13 @@ class Score:
 
 
 def steps_of(
-    policy: Policy, envs: VectorEnv, *, seed: int | None = None, explore: bool = False
+    policy: Policy, envs: VectorEnv, *, seed: int | None = None, play: Play | None = None
 ) -> Iterator[list[dict[str, Any]]]:
     """Let `policy` play indefinitely -> after each vector step, the episodes that it ended."""
     obs, _ = envs.reset(seed=seed)
     starts = np.ones(envs.num_envs, bool)
     while True:
-        actions = policy.act(obs, explore=explore, starts=starts)
+        actions = policy.act(obs, play=play, starts=starts)
         obs, _, terminated, truncated, infos = envs.step(actions)
         starts = terminated | truncated
         yield ended_episodes(infos)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv, row_seeds
 from retro_agents.contract.episodes import Act, play_episodes
-from retro_agents.contract.policy import Actions, Flags, Images, Policy
+from retro_agents.contract.policy import Actions, Flags, Images, Play, Policy
 from retro_agents.ground.errors import UserError
 
 PLAYS = ("seeing", "shuffled", "blind")
@@ -81,26 +81,26 @@ def measure(
     *,
     episodes: int,
     seed: int,
-    explore: bool,
+    play: Play | None,
     patience: int = 0,
     on_play: Callable[[], None] = lambda: None,
 ) -> Sight:
     """Play `episodes` whole episodes in each of the three ways, equally many of each row.
 
-    make: makes the environments for each way, so that all play the same levels. explore: act
-    stochastically, else greedily. patience: as for `play_episodes`, if rows reset by themselves.
+    make: makes the environments for each way, so that all play the same levels. play: as for
+    `Policy.act`. patience: as for `play_episodes`, if rows reset by themselves.
     on_play: called after each way. Raises UserError like `check_rows`.
     """
     rng = np.random.default_rng(seed)
     shuffled, counts = Shuffled(rng), np.zeros(0)
 
     def own(obs: Images, *, starts: Flags) -> Actions:
-        actions = policy.act(obs, explore=explore, starts=starts)
+        actions = policy.act(obs, play=play, starts=starts)
         np.add.at(counts, actions, 1)
         return actions
 
     def others(obs: Images, *, starts: Flags) -> Actions:
-        return policy.act(shuffled(obs), explore=explore, starts=starts)
+        return policy.act(shuffled(obs), play=play, starts=starts)
 
     def none(obs: Images, *, starts: Flags) -> Actions:
         return rng.choice(len(counts), size=len(obs), p=counts / counts.sum())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from retro_agents.contract.episodes import even_rows
-from retro_agents.contract.policy import Policy, ScoringPolicy
+from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground import statistics
@@ -23,8 +23,8 @@ from retro_agents.judging.score import interval_text
 from retro_agents.judging.sight import PLAYS, ROWS, Sight, check_rows, measure
 from retro_agents.judging.tables import terminal_table
 
-WAYS = {"as it learns": True, "best action": False}
-"""Way of acting -> explore, of `Policy`."""
+WAYS: dict[str, Play] = {"as it learns": "draw", "best action": "best"}
+"""Way of acting -> `play`, of `Policy.act`."""
 
 
 def sight_of(
@@ -39,7 +39,7 @@ def sight_of(
     `retro_agents.judging.sight.measure`."""
     test = partial(tested, policy, levels, settings, episodes=episodes, **options)
     names = settings.spec().action_names
-    return {way: told(test(explore=how), levels, names) for way, how in WAYS.items()}
+    return {way: told(test(play=how), levels, names) for way, how in WAYS.items()}
 
 
 def tested(

@@ -1,7 +1,7 @@
 # PYTHON_ARGCOMPLETE_OK
 """Show an agent at play in a window.
 
-retro-agents watch ppo2 --explore
+retro-agents watch ppo2
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ from contextlib import closing
 from itertools import cycle
 from typing import Any, Literal
 
+from retro_agents.contract.policy import Play
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
@@ -35,8 +36,9 @@ class WatchConfig:
     bramble-test."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
-    explore: bool = False
-    """Act stochastically, as while learning (sampled or noisy actions), instead of greedily."""
+    play: Play | None = None
+    """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
+    of random ones; default: as the agent's checkpoint says."""
     backend: Literal["native", "emulator"] = "native"
     """How BrambleDash is played: natively or in the emulator; other games are always emulated."""
     device: str = "cpu"
@@ -80,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 policy,
                 env,
                 seed=config.seed + number,
-                explore=config.explore,
+                play=config.play,
                 patience=PATIENCE * second,
                 on_moment=in_window(pygame, window, label, names, fps=second, keys=keys),
             )

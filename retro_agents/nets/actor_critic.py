@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from retro_agents.contract.policy import Play, parse_play
 from retro_agents.ground.device import memory_for
 from retro_agents.nets.encoders import Encoder, encoder_of
 from retro_agents.nets.heads import ActorCriticHead, in_fp32
@@ -97,6 +98,19 @@ def make_actor_critic(config: Any) -> ActorCritic:
 def entropies(log_probs: Tensor) -> Tensor:
     """Entropies, in nats, of distributions given by log-probabilities. [...,A] -> [...]."""
     return -(log_probs.exp() * log_probs).sum(dim=-1)
+
+
+def choose(scores: Tensor, play: Play) -> Tensor:
+    """Chooses an action per row. scores: log-probabilities or values [B,A] -> [B]."""
+    kind, amount = parse_play(play)
+    if kind == "draw":
+        log_probs = scores if amount == 1.0 else (scores / amount).log_softmax(dim=-1)
+        return sample_actions(log_probs, torch.rand(len(scores), device=scores.device))
+    best = scores.argmax(dim=-1)
+    if amount == 0.0:
+        return best
+    random = torch.rand(len(scores), device=scores.device) < amount
+    return torch.where(random, torch.randint_like(best, scores.shape[-1]), best)
 
 
 def sample_actions(log_probs: Tensor, uniforms: Tensor) -> Tensor:

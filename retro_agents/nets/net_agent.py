@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from retro_agents.contract.policy import Actions, Flags, Images
+from retro_agents.contract.policy import Actions, Flags, Images, Play
 from retro_agents.ground.device import computes_in_bf16
-from retro_agents.nets.actor_critic import ActorCritic, make_actor_critic, sample_actions
+from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_critic
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
@@ -68,6 +68,10 @@ class NetAgent(Generic[Net, Config]):
         agent.load_weights(saved)
         return agent
 
+    def how(self, play: Play | None) -> Play:
+        """The given way to play; None: the config's."""
+        return self.config.net.play if play is None else play  # type: ignore[attr-defined]
+
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint for `load`."""
         tensors = {"net": self.net.state_dict()}
@@ -115,26 +119,23 @@ class NetAgent(Generic[Net, Config]):
 
 
 class PolicyAgent(NetAgent[Net, Config]):
-    """Takes a memoryless policy's most probable action; to explore, draws from the policy."""
+    """Acts by a policy without memory."""
 
     logits = True
     half = False
     """Whether the net acts in bf16."""
 
     @torch.no_grad()
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. explore: draw them from the policy.
+    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
+        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
         starts: unused, since the policy has no memory."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits = self.scores(torch.from_numpy(obs).to(self.device))
-        if explore:
-            uniforms = torch.rand(len(obs), device=self.device)
-            return sample_actions(logits.log_softmax(dim=1), uniforms).cpu().numpy()
-        return logits.argmax(dim=1).cpu().numpy()
+        return choose(logits.log_softmax(dim=1), self.how(play)).cpu().numpy()
 
 
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
-    """Takes the policy's most probable action; to explore, draws from the policy."""
+    """Acts by an actor-critic's policy."""
 
     make_net = staticmethod(make_actor_critic)
     logits = True
@@ -164,8 +165,8 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
             logits, values, after = self.net(images, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
-    def act(self, obs: Images, *, explore: bool = False, starts: Flags | None = None) -> Actions:
-        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. explore: draw them from the policy.
+    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
+        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
 
         starts: rows that begin an episode, for a recurrent net, which has a memory between calls.
         """
@@ -177,11 +178,7 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
             state=self.state,
             starts=begins.to(self.device),
         )
-        if explore:
-            actions = sample_actions(log_probs, torch.rand(len(obs), device=self.device))
-        else:
-            actions = log_probs.argmax(dim=1)
-        return actions.cpu().numpy()
+        return choose(log_probs, self.how(play)).cpu().numpy()
 
     def outputs(self, images: Tensor, state: Tensor | None = None) -> dict[str, Tensor]:
         """As NetAgent's, with the critic's value, and the state after the images."""

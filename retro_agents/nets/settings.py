@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from retro_agents.contract.policy import Play
 from retro_agents.ground.ranges import Count, Threads, check
-from retro_agents.run.fields import machine, shape
+from retro_agents.run.fields import machine, report, shape
 
 EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
 Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"]
@@ -12,7 +13,7 @@ Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaimi
 
 @dataclass(frozen=True)
 class NetSettings:
-    """The net: convolutions, followed by fully connected layers."""
+    """The net: convolutions, followed by fully connected layers, and how it plays."""
 
     encoder: EncoderName = shape("nature", group="The net", other_names=("architecture",))
     """Convolutions before the fully connected layers."""
@@ -26,6 +27,11 @@ class NetSettings:
     separable, group-norm, spectral-norm, squeeze-excite."""
     hidden: Count = shape(512, other_names=("feature_dim",))
     """Units of each fully connected layer before the outputs."""
+    play: Play = report("draw")
+    """How the agent plays when it does not learn, unless told otherwise. best: the most probable
+    action, or the one of the highest value; draw: as while it learns (a policy samples its actions,
+    Rainbow keeps its noise); draw:T: sampled at the temperature T; epsilon:E: the best one, but a
+    random one with probability E. Choose it on training levels."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from retro_agents.games.retro.bramble import REFERENCES
 from retro_agents.games.retro.levels import parse_levels
@@ -30,13 +31,22 @@ def test_pretrained_agents_are_shipped():
     assert {"ppo2", "rainbow"} <= set(SHIPPED)
 
 
-@pytest.mark.parametrize("explore", [True, False])
+@pytest.mark.parametrize("play", ["draw", "best"])
 @pytest.mark.parametrize("name", SHIPPED)
-def test_committed_weights_play_acts_they_never_saw_better_than_chance(name, explore):
+def test_committed_weights_play_acts_they_never_saw_better_than_chance(name, play):
     policy, settings = load_policy(name, seed=0)
     settings = dataclasses.replace(settings, episode_steps=400)
-    played = [
-        play_level(policy, level, settings, episodes=1, explore=explore)[0] for level in NEVER_SEEN
-    ]
+    played = [play_level(policy, level, settings, episodes=1, play=play)[0] for level in NEVER_SEEN]
     mean = np.mean([episode.r for episodes in played for episode in episodes])
     assert mean > 1.2 * random_play()
+
+
+@pytest.mark.parametrize(("name", "play"), [("ppo2", "draw"), ("rainbow", "best")])
+def test_shipped_agents_play_as_their_checkpoint_says(name, play):
+    policy, _ = load_policy(name, seed=0)
+    obs = np.random.default_rng(0).integers(0, 256, (64, 4, 84, 84), np.uint8)
+    assert policy.config.net.play == play
+    torch.manual_seed(1)
+    asked = policy.act(obs, play=play)
+    torch.manual_seed(1)
+    assert (policy.act(obs) == asked).all()

@@ -159,7 +159,7 @@ def test_a_saved_agent_acts_alike_and_is_built_without_weights(agent, trained, t
         scores = [each.scores(torch.from_numpy(obs)) for each in agents]
         assert all(torch.equal(scores[0], others) for others in scores[1:])
     for _ in range(3):
-        actions, *others = [each.act(obs) for each in agents]
+        actions, *others = [each.act(obs, play="best") for each in agents]
         assert actions.shape == (16,) and actions.dtype == np.int64
         assert actions.min() >= 0 and actions.max() < 7
         for same in others:

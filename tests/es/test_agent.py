@@ -39,16 +39,17 @@ def rainbow(**flags):
 
 
 @pytest.mark.parametrize(
-    ("draws", "explore", "drawn"), [(False, False, False), (True, False, True), (False, True, True)]
+    ("draws", "play", "drawn"),
+    [(False, None, False), (True, None, True), (True, "best", False), (False, "draw", True)],
 )
-def test_actions_are_the_best_or_drawn_from_the_policy(quick, draws, explore, drawn):
+def test_actions_are_the_best_or_drawn_from_the_policy(quick, draws, play, drawn):
     torch.manual_seed(0)
     agent = ESAgent.start(replaced(quick, draw_actions=draws))
     agent.theta = agent.theta * np.float32(300.0)  # it would hardly prefer anything
     image = images(1)
     policy = agent.scores(torch.from_numpy(image))[0].softmax(dim=0).detach().numpy()
     assert 0.3 < policy.max() < 0.7
-    actions = agent.act(np.repeat(image, 4_000, axis=0), explore=explore)
+    actions = agent.act(np.repeat(image, 4_000, axis=0), play=play)
     found = np.bincount(actions, minlength=7) / len(actions)
     expected = policy if drawn else np.eye(7)[policy.argmax()]
     np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
@@ -79,7 +80,9 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
     source.save(tmp_path / "source")
     start = ESAgent.start(replaced(quick, layer=layer), tmp_path / "source")
     assert start.names == names
-    np.testing.assert_array_equal(start.act(images()), source.act(images()))
+    np.testing.assert_array_equal(
+        start.act(images(), play="best"), source.act(images(), play="best")
+    )
     before = {name: tensor.clone() for name, tensor in start.net.state_dict().items()}
     start.theta = start.theta + np.float32(0.1)
     start.save(tmp_path / "searched")

@@ -48,7 +48,7 @@ def started(**changes):
 def answering(training, monkeypatch, actions):
     """Let the policy behind JERK do these."""
     drawn = iter(actions)
-    act = lambda obs, explore: np.full(len(obs), next(drawn))  # noqa: E731
+    act = lambda obs, play: np.full(len(obs), next(drawn))  # noqa: E731
     monkeypatch.setattr(training.agent.policy.actor, "act", act)
 
 

@@ -79,12 +79,16 @@ def test_a_policy_comes_back_as_it_was_and_computes_in_fp32(tmp_path):
         assert type(again) is type(agent) and again.config.computing.precision == "fp32"
         agent.save(tmp_path / package_of(agent))
         taken = take(tmp_path / package_of(agent), CONFIG)
-        np.testing.assert_array_equal(taken.actor.act(images(8)), again.act(images(8)))
+        np.testing.assert_array_equal(
+            taken.actor.act(images(8), play="best"), again.act(images(8), play="best")
+        )
         assert taken.config["computing"]["precision"] == "bf16"
         came, again = agent.net.state_dict(), taken.actor.net.state_dict()
         assert all(torch.equal(again[name], weights) for name, weights in came.items())
     es = ESAgent.start(replaced(ESConfig(), **SMALL))
-    np.testing.assert_array_equal(rebuilt(es).act(images(8)), es.act(images(8)))
+    np.testing.assert_array_equal(
+        rebuilt(es).act(images(8), play="best"), es.act(images(8), play="best")
+    )
 
 
 def test_what_cannot_play_for_jerk_is_refused_in_one_line(tmp_path):

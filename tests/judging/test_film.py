@@ -26,8 +26,8 @@ NAMES = EnvConfig().spec().action_names
 
 
 class Waiting:
-    """Goes right for 20 steps, then ducks; expects as much of action k as k. Keeps whether it was
-    to explore."""
+    """Goes right for 20 steps, then ducks; expects as much of action k as k. Keeps how it was to
+    play."""
 
     config: Any = None
     net: Any = None
@@ -35,10 +35,10 @@ class Waiting:
     device = "cpu"
 
     def __init__(self):
-        self.steps, self.explored = 0, set()
+        self.steps, self.plays = 0, set()
 
-    def act(self, obs, *, explore=False, **_):
-        self.explored.add(explore)
+    def act(self, obs, *, play=None, **_):
+        self.plays.add(play)
         self.steps += 1
         return np.full(len(obs), 1 if self.steps <= 20 else 4)
 
@@ -120,9 +120,9 @@ def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green():
     assert all(shown[-16:, 640 - 24 * k : 640 - 24 * k + 18].any() for k in (3, 2, 1))
 
 
-@pytest.mark.parametrize("explore", [False, True])
-def test_it_explores_only_where_it_is_to(explore):
+@pytest.mark.parametrize("play", [None, "draw"])
+def test_it_plays_as_it_is_told(play):
     asked = Waiting()
     with closing(make_env(LEVEL, EnvConfig(episode_steps=3))) as env:
-        play_episode(asked, env, seed=0, explore=explore)
-    assert asked.explored == {explore}
+        play_episode(asked, env, seed=0, play=play)
+    assert asked.plays == {play}

@@ -166,7 +166,7 @@ def quickly(finished, tmp_path, monkeypatch):
     folder = tmp_path / "a"
     shutil.copytree(finished, folder)
 
-    def evaluate(policy, levels, settings, *, episodes, seed):
+    def evaluate(policy, levels, settings, *, episodes, seed, play):
         mean = settings.start_level / 1_000_000 + seed
         return {
             f"procgen:{game}": [{"r": mean, "l": 3, "finished": True}] * episodes
@@ -252,7 +252,7 @@ def test_help_names_the_sets(capsys):
 class Looks(Random):
     """DOWN at pictures whose sum is even, else UP."""
 
-    def act(self, obs, *, explore=False, starts=None):
+    def act(self, obs, *, play=None, starts=None):
         return np.where(obs.sum(axis=(1, 2, 3)) % 2, 5, 3)
 
 

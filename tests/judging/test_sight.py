@@ -54,10 +54,10 @@ class Reader:
 
     def __init__(self, chances=None):
         self.chances, self.rng = chances, np.random.default_rng(0)
-        self.did, self.explored = [], set()
+        self.did, self.plays = [], set()
 
-    def act(self, obs, *, explore=False, starts=None):
-        self.explored.add(explore)
+    def act(self, obs, *, play=None, starts=None):
+        self.plays.add(play)
         actions = obs.ravel().astype(np.int64)
         if self.chances is not None:
             actions = self.rng.choice(ACTIONS, size=len(obs), p=self.chances)
@@ -82,8 +82,8 @@ def test_no_row_is_shown_a_picture_of_its_own():
 
 def test_where_pictures_say_everything_others_are_worth_as_much_as_none():
     reader = Reader()
-    sight = measure(reader, lambda: Signs(10), episodes=40, seed=3, explore=True)
-    assert reader.explored == {True} and tuple(sight.played) == PLAYS
+    sight = measure(reader, lambda: Signs(10), episodes=40, seed=3, play="draw")
+    assert reader.plays == {"draw"} and tuple(sight.played) == PLAYS
     assert all(sight.returns(play).shape == (10, 4) for play in PLAYS)
     assert (sight.returns("seeing") == LENGTH).all()
     chance = LENGTH / ACTIONS
@@ -94,20 +94,20 @@ def test_where_pictures_say_everything_others_are_worth_as_much_as_none():
 
 def test_frequencies_are_of_what_it_did_while_it_saw_and_drawn_by_blindly():
     reader = Reader()
-    sight = measure(reader, lambda: Signs(4, pays=2), episodes=8, seed=0, explore=False)
-    assert reader.explored == {False}
+    sight = measure(reader, lambda: Signs(4, pays=2), episodes=8, seed=0, play="best")
+    assert reader.plays == {"best"}
     assert sight.frequencies.tolist() == [0, 0, 1, 0]
     assert (sight.returns("blind") == LENGTH).all()
     assert len(reader.did) == 2 * 2 * LENGTH  # it is not asked when blind
     reader = Reader()
-    sight = measure(reader, lambda: Signs(4), episodes=8, seed=0, explore=False)
+    sight = measure(reader, lambda: Signs(4), episodes=8, seed=0, play="best")
     seen = np.concatenate(reader.did[: 2 * LENGTH])
     np.testing.assert_allclose(sight.frequencies, np.bincount(seen) / len(seen))
 
 
 def test_an_agent_that_looks_at_nothing_earns_the_same_in_all_three_ways():
     chances = [0.1, 0.2, 0.6, 0.1]
-    sight = measure(Reader(chances), lambda: Signs(20, pays=2), episodes=80, seed=1, explore=True)
+    sight = measure(Reader(chances), lambda: Signs(20, pays=2), episodes=80, seed=1, play="draw")
     np.testing.assert_allclose(sight.frequencies, chances, atol=0.03)
     for returns in map(sight.returns, PLAYS):
         assert abs(returns.mean() - 0.6 * LENGTH) < 4 * returns.std() / np.sqrt(80)
@@ -115,12 +115,12 @@ def test_an_agent_that_looks_at_nothing_earns_the_same_in_all_three_ways():
 
 def test_same_seed_same_figures_and_one_row_is_refused():
     tests = [
-        measure(Reader(), lambda: Signs(3), episodes=3, seed=s, explore=True) for s in (5, 5, 6)
+        measure(Reader(), lambda: Signs(3), episodes=3, seed=s, play="draw") for s in (5, 5, 6)
     ]
     blind = [sight.returns("blind").tolist() for sight in tests]
     assert blind[0] == blind[1] != blind[2]
     with pytest.raises(UserError, match="give more levels, or a number"):
-        measure(Reader(), lambda: Signs(1), episodes=2, seed=0, explore=True)
+        measure(Reader(), lambda: Signs(1), episodes=2, seed=0, play="draw")
 
 
 def test_all_ways_play_the_same_levels_where_there_are_more_levels_than_rows():
@@ -131,7 +131,7 @@ def test_all_ways_play_the_same_levels_where_there_are_more_levels_than_rows():
         def act(self, obs, **_):
             return np.zeros(len(obs), np.int64)
 
-    sight = measure(Waits(), envs, episodes=4, seed=0, explore=True)
+    sight = measure(Waits(), envs, episodes=4, seed=0, play="draw")
     played = [[one["level"] for one in sight.played[play]] for play in PLAYS]
     assert played[0] == played[1] == played[2] and len(set(played[0])) == 3
 
@@ -147,7 +147,7 @@ def test_all_ways_play_the_levels_of_a_seed_that_decides_them():
             return super().reset(seed=seed)
 
     envs = []
-    measure(Reader(), begun, episodes=4, seed=3, explore=True)
+    measure(Reader(), begun, episodes=4, seed=3, play="draw")
     assert envs[0].began == envs[1].began == envs[2].began
 
 

@@ -50,7 +50,7 @@ def played(agent, envs):
     """The return of an episode of the most probable actions."""
     obs, _ = envs.reset()
     while True:
-        obs, _, _, _, infos = envs.step(agent.act(obs))
+        obs, _, _, _, infos = envs.step(agent.act(obs, play="best"))
         if "episode_record" in infos:
             return infos["episode_record"]["r"][0]
 
@@ -72,7 +72,9 @@ def test_a_policy_cloned_from_recorded_episodes_does_what_they_did(corridor, tmp
     assert rows["accuracy"][-1] == 1.0 and rows["value_loss"][-1] < 0.05
     again = load_agent(tmp_path / "run")
     images = corridor(2).reset()[0]
-    assert (again.act(images) == agent.act(images)).all() and again.config.env == QUICK.env
+    assert (
+        again.act(images, play="best") == agent.act(images, play="best")
+    ).all() and again.config.env == QUICK.env
 
 
 def test_a_policy_learns_beside_an_expert(corridor, tmp_path):
@@ -87,7 +89,7 @@ def test_a_policy_learns_beside_an_expert(corridor, tmp_path):
     envs._restart = lambda env: None
     for position in range(1, LENGTH - 1):
         obs = np.stack([picture(max(1, position - back))[0] for back in (3, 2, 1, 0)])[None]
-        assert agent.act(obs)[0] == good(position)
+        assert agent.act(obs, play="best")[0] == good(position)
     assert lessons.demonstrations.full
     rows = read_columns(tmp_path / "metrics.csv")
     assert rows["steps"][-1] == 2_000 and rows["agreement"][-1] > 0.9

@@ -130,10 +130,10 @@ def test_exploring_agent_draws_from_its_policy():
     torch.manual_seed(0)
     agent = Training(QUICK, 1).agent
     obs = np.zeros((7000, 4, 36, 36), np.uint8)
-    counts = np.bincount(agent.act(obs, explore=True), minlength=7)
+    counts = np.bincount(agent.act(obs, play="draw"), minlength=7)
     policy = agent.scores(torch.from_numpy(obs[:1])).softmax(1)[0].detach().numpy()
     assert (np.abs(counts - 7000 * policy) < 150).all()
-    assert len(set(agent.act(obs).tolist())) == 1
+    assert len(set(agent.act(obs, play="best").tolist())) == 1
 
 
 def test_new_run_starts_from_another_runs_weights(corridor, tmp_path):

@@ -23,10 +23,10 @@ def test_each_environment_has_random_actions_at_its_own_rate():
     obs = np.zeros((3000, 4, 36, 36), np.uint8)
     rates = np.repeat(np.array([0.0, 0.3, 1.0], np.float32), 1000)
     greedy = agent.act(obs)[0]
-    others = (agent.act(obs, explore=True, epsilon=rates) != greedy).reshape(3, 1000).mean(axis=1)
+    others = (agent.act(obs, play="draw", epsilon=rates) != greedy).reshape(3, 1000).mean(axis=1)
     np.testing.assert_allclose(others, np.array([0.0, 0.3, 1.0]) * 6 / 7, atol=0.05)
     assert (agent.act(obs, epsilon=rates) == greedy).all()  # only where it explores
-    last = agent.act(obs, explore=True)  # at the rate of a run's end, unless told
+    last = agent.act(obs, play="draw")  # at the rate of a run's end, unless told
     assert (last != greedy).mean() == pytest.approx(0.05 * 6 / 7, abs=0.02)
 
 
@@ -39,7 +39,7 @@ def test_exploring_without_rates_it_has_the_last_ladder_of_a_run(rows):
     agent = RainbowAgent(make_net(config), config)
     obs = np.zeros((rows, 4, 36, 36), np.uint8)
     greedy = agent.act(obs)
-    others = [(agent.act(obs, explore=True) != greedy) for _ in range(3000 // rows)]
+    others = [(agent.act(obs, play="draw") != greedy) for _ in range(3000 // rows)]
     mean = 0.4 * (1 - 0.4**7) / (-7 * np.log(0.4))  # of 0.4^(1 + 7 u), u from 0 to 1: 6 %
     assert np.mean(others) == pytest.approx(mean * 6 / 7, abs=0.02)
     if rows > 1:

@@ -22,9 +22,9 @@ def test_exploring_it_draws_from_its_policy():
     agent = agent_of(wanted)
     torch.manual_seed(0)
     obs = np.zeros((4000, 4, 36, 36), np.uint8)
-    shares = np.bincount(agent.act(obs, explore=True), minlength=7) / 4000
+    shares = np.bincount(agent.act(obs, play="draw"), minlength=7) / 4000
     np.testing.assert_allclose(shares, wanted, atol=0.03)
-    assert set(agent.act(obs[:50]).tolist()) == {0}
+    assert set(agent.act(obs[:50], play="best").tolist()) == {0}
 
 
 def test_an_untrained_policy_is_nearly_uniform():

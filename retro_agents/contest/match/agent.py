@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, final
 
+from retro_agents.contract.policy import Play
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash
@@ -22,8 +23,8 @@ from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.settings import RunSettings
 
-Mode = Literal["adapt", "frozen", "explore"]
-"""What a package's agent does: keep learning; act greedily; act as it does while it learns."""
+Mode = Literal["adapt", "frozen"]
+"""What a package's agent does: keep learning, or play as its checkpoint says."""
 
 
 @final
@@ -32,7 +33,8 @@ class Agent:
     """The player of a level, the same for all levels and seeds.
 
     name: one of REFERENCES, a package, or package.module:function. mode: for packages only.
-    checkpoint: its folder. flags: the agent's own command line, for an agent that adapts.
+    checkpoint: its folder. flags: the agent's own command line, for an agent that adapts. play: as
+    for `Policy.act`, for an agent that does not.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Agent:
     mode: Mode = "adapt"
     device: str = "auto"
     flags: tuple[str, ...] = ()
+    play: Play | None = None
 
     def facts(self) -> dict[str, Any]:
         """The agent's part of result.json. Its hashes and settings tell agents apart.

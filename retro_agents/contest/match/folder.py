@@ -10,7 +10,16 @@ from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import move_folder, wait_for_lock, write_json
 
-SAME = ("name", "mode", "checkpoint_sha256", "code_sha256", "timesteps", "wall_clock", "stall")
+SAME = (
+    "name",
+    "mode",
+    "play",
+    "checkpoint_sha256",
+    "code_sha256",
+    "timesteps",
+    "wall_clock",
+    "stall",
+)
 """Keys of contest.json that may not change within a folder, beside the agent's settings."""
 
 

@@ -95,6 +95,7 @@ class Job:
         agent = self.contest.agent
         command = ["retro_agents.contest.player", "--leash", "--dir", str(self.meeting)]
         command += ["--agent", agent.name, "--mode", agent.mode, "--device", agent.device]
+        command += ["--play", agent.play] if agent.play else []
         command += ["--timesteps", str(self.contest.limits.timesteps), "--seed", str(self.seed)]
         command += ["--level", str(self.level), "--run-dir", str(self.folder.absolute())]
         if agent.checkpoint:

@@ -44,7 +44,7 @@ def play(
             policy, settings = load_policy(source, seed=seed, device=agent.device)
             remote = RemoteVectorEnv(directory, config=settings, level=level)
             with contextlib.closing(remote) as envs:
-                for _ in steps_of(policy, envs, explore=agent.mode == "explore"):
+                for _ in steps_of(policy, envs, play=agent.play):
                     pass
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import Infos, ended_episodes
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Play, Policy
 from retro_agents.games.procgen.config import COLOURS, ProcgenConfig
 from retro_agents.games.procgen.games import FRAMES_PER_SECOND
 from retro_agents.games.procgen.pool import options_of
@@ -47,8 +47,11 @@ class Played:
     """[64,64,3], before each action and at the end."""
 
 
-def play(policy: Policy, game: str, settings: ProcgenConfig, *, seed: int) -> Played:
-    """Play one episode, without changing the agent's random state or anything else."""
+def play(
+    policy: Policy, game: str, settings: ProcgenConfig, *, seed: int, way: Play | None
+) -> Played:
+    """Play one episode, without changing the agent's random state or anything else. way: as `play`
+    of `Policy.act`."""
     envs = make_vec(game, num_envs=1, config=settings.with_raw_rewards(), seed=seed)
     with closing(envs), aside(seed):
         obs, _ = envs.reset()
@@ -59,7 +62,7 @@ def play(policy: Policy, game: str, settings: ProcgenConfig, *, seed: int) -> Pl
         infos: Infos = {}
         while not ended_episodes(infos):
             frames.append(obs[0, -COLOURS:].transpose(1, 2, 0))
-            chosen = policy.act(obs, explore=True, starts=starts)
+            chosen = policy.act(obs, play=way, starts=starts)
             envs.step_async(chosen)
             actions.append(envs.actions[0][-1])
             obs, reward, *_, infos = envs.step_wait()
@@ -77,10 +80,12 @@ def film(
     *,
     seed: int,
     original: Path | None = None,
+    way: Play | None = None,
 ) -> Path:
     """One episode as an .mp4, each pixel enlarged -> path. original: a Python with the original's
-    package, which redraws it in 512×512 from the level's seed and the actions."""
-    played = play(policy, game, settings, seed=seed)
+    package, which redraws it in 512×512 from the level's seed and the actions. way: as
+    for `play`."""
+    played = play(policy, game, settings, seed=seed, way=way)
     if original is None:
         return write_video(path, played.frames, fps=FRAMES_PER_SECOND, scale=8)
     pictures = drawn_by(original, game, settings, played)

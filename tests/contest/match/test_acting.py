@@ -30,7 +30,7 @@ class Remembering:
     def __init__(self):
         self.told: list[list[bool]] = []
 
-    def act(self, obs, *, explore=False, starts=None):
+    def act(self, obs, *, play=None, starts=None):
         assert starts is not None and starts.dtype == np.bool_
         self.told.append(starts.tolist())
         return np.ones(len(obs), np.int64)
@@ -55,18 +55,18 @@ def test_remembering_agent_is_told_where_evaluated_and_scored_episodes_begin():
     assert [agent.told for agent in agents] == [OF_THREE * 2] * 2
 
 
-@pytest.mark.parametrize("explore", [False, True])
-def test_recurrent_ppo2_forgets_the_last_episode(explore):
+@pytest.mark.parametrize("play", ["best", "draw"])
+def test_recurrent_ppo2_forgets_the_last_episode(play):
     net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 2}
     config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
     agent = PPO2Agent(make_actor_critic(config), config)
     obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
     begins, goes_on = np.ones(1, bool), np.zeros(1, bool)
-    agent.act(obs[0], explore=explore, starts=begins)
+    agent.act(obs[0], play=play, starts=begins)
     fresh = agent.state.clone()
     for image in obs[1:]:
-        agent.act(image, explore=explore, starts=goes_on)
-    agent.act(obs[0], explore=explore, starts=goes_on)
+        agent.act(image, play=play, starts=goes_on)
+    agent.act(obs[0], play=play, starts=goes_on)
     assert not (agent.state == fresh).all(), "within an episode it remembers"
-    agent.act(obs[0], explore=explore, starts=begins)
+    agent.act(obs[0], play=play, starts=begins)
     assert (agent.state == fresh).all()

@@ -15,7 +15,7 @@ class TallyAgent:
         self.config = config
         self.tallies = np.zeros((2, config.env.spec().actions)) if tallies is None else tallies
 
-    def act(self, obs, *, explore=False, starts=None):
+    def act(self, obs, *, play=None, starts=None):
         sums, counts = self.tallies
         return np.full(len(obs), (sums / np.maximum(counts, 1.0)).argmax())
 
