@@ -38,10 +38,12 @@ class ESAgent(NetAgent[Any, ESConfig]):
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as it was searched.
         starts: unused, since the agent has no memory."""
         scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
+        return choose(scores.log_softmax(dim=1), self.how(play)).numpy()
+
+    def how(self, play: Play | None) -> Play:
+        """The given way to play; None: as it was searched. Values are searched by the best action."""
         play = play or ("draw" if self.config.draw_actions else "best")
-        if play == "draw" and not self.logits:  # values are searched by the best action
-            play = "best"
-        return choose(scores.log_softmax(dim=1), play).numpy()
+        return "best" if play == "draw" and not self.logits else play
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits or expected returns [B,A] of images uint8 [B,C,H,W], with gradient."""

@@ -106,8 +106,8 @@ def metadata_of(agent: Any, *, name: str) -> dict[str, str]:
     """What a program needs to play as the agent does; values other than text are JSON.
 
     actions: the buttons of each action. frames_back: the age of each frame in the images, in agent
-    steps, the oldest first. play: "draw" from the softmax of the logits, or the "best" action.
-    checksum: SHA-256 of the weights' names and values.
+    steps, the oldest first. play: how to choose actions, a `Play`. checksum: SHA-256 of the
+    weights' names and values.
     """
     spec, config = agent.config.env.spec(), flat(to_dict(agent.config))
     digest = hashlib.sha256()
@@ -121,7 +121,7 @@ def metadata_of(agent: Any, *, name: str) -> dict[str, str]:
         "frames_back": spec.steps_back,
         "channels": spec.channels,
         "frame_skip": spec.frame_skip,
-        "play": "draw" if config.get("draw_actions", agent.logits) else "best",
+        "play": agent.how(None),
         "levels": config["levels"],
         "checksum": digest.hexdigest(),
         "made_by": f"retro-contest-agents {installed('retro-contest-agents')}",
