@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, partial
 from itertools import chain, pairwise
 from typing import Any, Protocol, final
 from zlib import crc32
@@ -47,6 +47,12 @@ class StochasticPolicy(Protocol):
         """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] and
         the new state."""
         ...
+
+
+@cache
+def number_of(level: str) -> int:
+    """A level's number in a rollout."""
+    return crc32(level.encode())
 
 
 @final
@@ -246,7 +252,7 @@ class Collector:
         self.rollout.add_outcomes(
             outcome,
             progress=self.progress[part],
-            levels=np.array([crc32(level.encode()) for level in levels]),
+            levels=np.array([number_of(level) for level in levels]),
             part=part,
         )
 

@@ -2,6 +2,7 @@ from itertools import product
 
 import pytest
 import torch
+from torch.nn import functional
 
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.blocks import SelfAttention
@@ -9,6 +10,7 @@ from retro_agents.nets.encoders import (
     ENCODERS,
     PixelConv,
     encoder_of,
+    in_blocks,
     make_encoder,
     parse_parts,
     parse_widths,
@@ -198,3 +200,12 @@ def test_blocks_of_xresnet_have_the_strides_that_they_are_told():
     assert encoder(images(3, 64, 64)).shape == (2, 64 * 16 * 16)
     with pytest.raises(UserError, match="encoder 'impala' has strides of its own"):
         encoder_of(NetSettings(encoder="impala", widths="16:2,32:2"), (3, 64, 64))
+
+
+def test_a_convolution_on_blocks_of_pixels_is_the_strided_one():
+    torch.manual_seed(0)
+    convolution = PixelConv(4, 16, 8, stride=4).double()
+    images = torch.randint(0, 256, (2, 4, 20, 36), dtype=torch.uint8)
+    weights = in_blocks(convolution.weight / 255, 4)
+    blocks = functional.conv2d(in_blocks(images.double(), 4), weights, convolution.bias)
+    torch.testing.assert_close(blocks, convolution(images))

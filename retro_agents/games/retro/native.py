@@ -52,7 +52,9 @@ class NativeVectorEnv(VectorBase):
         self.seed: int | None = seed
         self.sent_shape = config.observation_shape
         self.scale = POINTS * config.reward_scale
-        parts = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
+        threads = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
+        # With more parts than threads, half of the environments keeps all threads busy.
+        parts = max(threads, min(2 * threads, count // GAMES_A_THREAD)) if threads > 1 else 1
         games = sorted({level.game for row in levels for level in row})
         found = cartridge(*games)
         edges = [count * k // parts for k in range(parts + 1)]
@@ -67,7 +69,7 @@ class NativeVectorEnv(VectorBase):
             )
             for a, b in itertools.pairwise(edges)
         ]
-        self.pool = ThreadPoolExecutor(parts) if parts > 1 else None
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.stepping: list[Batch] = []
 
     def row(self, i: int) -> tuple[Rows, int]:
