@@ -175,7 +175,7 @@ def said_by(
     variables = {"PYTHONPATH": str(ROOT), **environment}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         try:
-            exit_code, cpu = ended(argv, out, errors=errors, cwd=cwd, **variables)
+            exit_code, cpu = ended(argv, out, errors=errors, cwd=cwd, environment=variables)
         except FileNotFoundError:
             raise UserError(
                 f"case {case} needs {argv[0]}, which is not there: run scripts/install"

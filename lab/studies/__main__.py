@@ -16,6 +16,7 @@ from rich.console import Console
 from lab.studies import report, tables
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder, write_text
+from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import read_result, store, write_result
 from retro_agents.run.command_line import parse_command
@@ -122,7 +123,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise UserError(f"no {used} at {study.inputs[used]}; give --inputs {used}=PATH")
     say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {out}")
     try:
-        work(study, todo, out, jobs=config.jobs, say=say)
+        with stopped_in_order():
+            work(study, todo, out, jobs=config.jobs, say=say)
     finally:
         kinds = report.collect(study, out)
         result = {"study": msgspec.to_builtins(study), "compare": study.compare, "kinds": kinds}

@@ -15,10 +15,11 @@ from typing import Literal
 
 from retro_agents.contest.match.agent import Agent, resolve, split_flags
 from retro_agents.contest.match.player import play
-from retro_agents.contest.signals import SERVER_GONE, hold_leash
+from retro_agents.contest.signals import SERVER_GONE
 from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
 from retro_agents.contract.policy import Play
 from retro_agents.ground.errors import command
+from retro_agents.ground.processes import hold_leash
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field

@@ -8,7 +8,6 @@ retro-agents contest run --agent rainbow --checkpoint rainbow/pretrained --level
 import contextlib
 import dataclasses
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -27,7 +26,6 @@ from retro_agents.contest.match.folder import (
 )
 from retro_agents.contest.match.job import Contest, Job
 from retro_agents.contest.match.scores import as_json, markdown, read_scores
-from retro_agents.contest.signals import stop
 from retro_agents.contest.wire.limits import limits_of
 from retro_agents.contract.policy import Play
 from retro_agents.games.retro.integrations import rom_hash
@@ -35,6 +33,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import write_json, write_text
+from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.judging.levels import playable_levels
@@ -103,12 +102,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     plan = [(level, seed) for seed in seeds for level in levels]
     planned = [(str(level), seed) for level, seed in plan]
-    signal.signal(signal.SIGTERM, stop)
     roms = {game: rom_hash(game) for game in sorted({level.game for level in levels})}
     shared = {**dataclasses.asdict(limits), "record": config.record}
     shared |= {"backend": config.backend, "roms": roms}
     facts = {**agent.facts(), **shared}
-    with locked(config.out) as lock:
+    with stopped_in_order(), locked(config.out) as lock:
         same_contest(config.out, facts, planned)
         names = shown_names(map(str, levels))
         contest = Contest(config.out, agent, limits, config.record, facts, lock)

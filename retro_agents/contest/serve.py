@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from retro_agents.contest.signals import hold_leash, stop
 from retro_agents.contest.wire.limits import Limits, limits_of
 from retro_agents.contest.wire.protocol import GymRemoteError, TimestepTimeoutError
 from retro_agents.contest.wire.record import Record, run_facts
@@ -20,6 +19,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.games.retro.make import backend_of, make_contest_env
 from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.processes import hold_leash, stopped_in_order
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
@@ -60,11 +60,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(ServeConfig, argv, command="retro-agents contest serve")
     limits = limits_of(config)
     level = parse_level(f"{config.game}:{config.state}")
-    signal.signal(signal.SIGTERM, stop)
     if config.leash:
         hold_leash(lambda: os.kill(os.getpid(), signal.SIGTERM))
     try:
-        with meeting_place(config.dir) as folder:
+        with stopped_in_order(), meeting_place(config.dir) as folder:
             play(level, folder, config=config, limits=limits)
     except OSError as error:
         raise UserError(f"the run cannot continue: {error}") from None

@@ -1,20 +1,13 @@
-"""How a contest's processes are stopped, and the exit codes that say why they ended."""
+"""How a contest's records are kept whole, and the exit codes that say why its processes ended."""
 
 import contextlib
-import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 SERVER_GONE = 3
 """Exit code of an agent's side whose server ended for another reason than a limit."""
-
-
-def stop(*_: Any) -> None:
-    """Handle SIGTERM: exit in order, with complete records; a second signal changes nothing."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit(143)
 
 
 @contextlib.contextmanager
@@ -33,13 +26,3 @@ def signals_held() -> Iterator[None]:
             signal.signal(number, handler)
         for number in came:
             signal.raise_signal(number)
-
-
-def hold_leash(leave: Callable[[], None]) -> None:
-    """Call `leave`, in a thread, when standard input closes: the parent process has ended."""
-
-    def wait() -> None:
-        os.read(0, 1)
-        leave()
-
-    threading.Thread(target=wait, daemon=True).start()

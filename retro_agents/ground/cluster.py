@@ -1,7 +1,9 @@
 """Ray, on this machine or on a cluster; started only here."""
 
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,7 +33,8 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
             host, _, port = address.rpartition(":")
             socket.create_connection((host, int(port)), timeout=10.0).close()
         start = partial(ray.init, address or "local", log_to_driver=False, **here, **options)
-        patiently(start, starts=1 if address else STARTS)
+        with own_sigterm():
+            patiently(start, starts=1 if address else STARTS)
     except Exception as error:  # Ray has no class for it
         reason = str(error).partition("\n")[0]
         if not address:
@@ -44,6 +47,17 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def own_sigterm() -> Iterator[None]:
+    """Undoes what Ray makes of SIGTERM, which is to end this process before it could save."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def patiently(start: Callable[[], T], *, starts: int = STARTS) -> T:

@@ -1,14 +1,21 @@
-"""Runs other commands, each in a process of its own."""
+"""Runs other commands, each in a process of its own, and ends them together with this one."""
 
+import contextlib
 import os
+import signal
 import subprocess
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 POLL = 0.05
 """Seconds between looks at a process that is running."""
+GRACE = 60.0
+"""Seconds to save a checkpoint after SIGTERM; then a process is killed."""
 
 
 def ended(
@@ -17,24 +24,76 @@ def ended(
     *,
     errors: IO[Any] | None = None,
     cwd: Path | str | None = None,
-    **environment: str,
+    stopping: threading.Event | None = None,
+    environment: Mapping[str, str] = NOTHING,
 ) -> tuple[int, float]:
     """Wait for a command -> its exit code, and the CPU seconds that it and its own processes took.
 
-    out: takes what it prints; errors: what it prints on stderr, by default `out` too. An interrupt
-    here ends the command as well, which saves first.
+    out: takes what it prints; errors: what it prints on stderr, by default `out` too. Whatever
+    interrupts this, or another thread that sets `stopping`, ends the command as well, which saves
+    first. Its standard input is a pipe that closes when this process ends, see
+    `retro_agents.ground.leash`. It leads a process group, of which nothing is left in the end.
     """
     process = subprocess.Popen(
-        command, stdout=out, stderr=errors or out, cwd=cwd, env={**os.environ, **environment}
+        command,
+        stdin=subprocess.PIPE,
+        stdout=out,
+        stderr=errors or out,
+        cwd=cwd,
+        env={**os.environ, **environment},
+        process_group=0,
     )
-    done = 0
+    done, deadline = 0, float("inf")
     try:
         while not done:  # Ray's cancelling ends no call that waits
             time.sleep(POLL)
+            if stopping is not None and stopping.is_set() and deadline == float("inf"):
+                process.terminate()
+                deadline = time.monotonic() + GRACE
+            if time.monotonic() > deadline:
+                process.kill()
             done, status, used = os.wait4(process.pid, os.WNOHANG)
-    except KeyboardInterrupt:
+        process.returncode = os.waitstatus_to_exitcode(status)
+    except BaseException:
         process.terminate()
         process.wait()
         raise
-    process.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        assert process.stdin is not None
+        process.stdin.close()
     return process.returncode, used.ru_utime + used.ru_stime
+
+
+def hold_leash(leave: Callable[[], None]) -> None:
+    """Call `leave`, in a thread, when standard input closes: the parent process has ended."""
+
+    def wait() -> None:
+        os.read(0, 1)
+        leave()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def stop(number: int, _: object = None) -> None:
+    """Handle SIGTERM or SIGHUP: exit in order; a second signal changes nothing."""
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def stopped_in_order() -> Iterator[None]:
+    """Lets SIGTERM, and SIGHUP unless it is ignored, raise SystemExit, so that this process ends
+    what it has started."""
+    numbers = [signal.SIGTERM, signal.SIGHUP]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)

@@ -15,6 +15,7 @@ from rich.console import Console
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder
+from retro_agents.ground.processes import stopped_in_order
 from retro_agents.run.agents import with_this_project
 from retro_agents.run.command_line import parse_command
 from retro_agents.sweeps import grid, jobs
@@ -48,7 +49,7 @@ def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
     with ray_on(config.ray_address, cpus=config.at_once, runtime_env=project) as ray:
         task, begun = ray.remote(play), list[Any]()
 
-        def there(*arguments: Any, threads: int) -> None:
+        def there(*arguments: Any, threads: int, stopping: object) -> None:
             begun.append(task.remote(*arguments, threads=threads))
             try:
                 ray.get(begun[-1])
@@ -98,9 +99,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     if config.pbt:
         from retro_agents.sweeps import population
 
-        population.run(config)
+        with stopped_in_order():
+            population.run(config)
     elif config.engine in ("local", "ray"):
-        run_grid(config)
+        with stopped_in_order():
+            run_grid(config)
     else:
         study, _ = grid.study_of(config)
         make_folder(config.out)  # clusters do not make folders for their logs

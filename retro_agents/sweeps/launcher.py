@@ -7,6 +7,7 @@ other kinds need them or the study keeps them all.
 
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -50,8 +51,14 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
     return record if "levels" in record else None
 
 
-def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
-    """Run a cell to its end, resuming it if it has begun. Raises UserError if its process fails."""
+def play(
+    study: Study, cell: Cell, out: Path, *, threads: int, stopping: threading.Event | None = None
+) -> None:
+    """Run a cell to its end, resuming it if it has begun. Raises UserError if its process fails.
+
+    threads: of a new run; one that is resumed keeps its number, because results depend on it.
+    stopping: ends the process once it is set.
+    """
     kind, folder, made = study.kinds[cell.kind], out / cell.name, study.made_with(cell)
     path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
 
@@ -67,14 +74,18 @@ def play(study: Study, cell: Cell, out: Path, *, threads: int) -> None:
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
         words += ["--timesteps", str(made["steps"])]
         words += [REFERENCE.sub(lambda m: place(m[1]), word) for word in kind.words]
-    store(path, {"made": made})
-    run = [sys.executable, "-m", kind.run, "--run-dir", str(folder), *words]
+    begun = read_result(path) if resumes and path.is_file() else {}
+    record = {"made": made, "threads": begun.get("threads", threads)}
+    store(path, record)
+    run = [sys.executable, "-m", "retro_agents.ground.leash", kind.run]
+    run += ["--run-dir", str(folder), *words]
     with log.open("a") as file:
-        exit_code, cpu_seconds = ended(run, file, OMP_NUM_THREADS=str(threads))
+        limit = {"OMP_NUM_THREADS": str(record["threads"])}
+        exit_code, cpu_seconds = ended(run, file, stopping=stopping, environment=limit)
     if exit_code:
         raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
     cost = {} if resumes else {"cpu_hours": cpu_seconds / 3600.0}
-    store(path, {"made": made, **cost, **measured(study, cell, out)})
+    store(path, {**record, **cost, **measured(study, cell, out)})
     if not study.keep and not any(cell.kind in study.needs(kind) for kind in study.kinds):
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)
 
@@ -155,21 +166,24 @@ def work(
 ) -> None:
     """Run all cells, `jobs` at a time, each once the runs that it needs are complete.
 
-    play: replaces this module's; stop: ends what it runs, if Ctrl-C does not reach that by itself.
-    A failed cell does not prevent others from running. Raises UserError at the end if some failed.
+    play: replaces this module's; stop: ends what it runs, if `stopping` does not. A failed cell
+    does not prevent others from running; whatever interrupts this, such as Ctrl-C, ends them all,
+    and they save first. Raises UserError at the end if some failed.
     """
     waiting, failed = list(todo), list[str]()
     missing = {cell.name for cell in todo}
     before = {c.name: {study.needed(c, name).name for name in study.needs(c.kind)} for c in todo}
     threads = max(1, free_cores() // jobs)
     running: dict[Future[None], Cell] = {}
+    stopping = threading.Event()
     with ThreadPoolExecutor(jobs) as pool:
         try:
             while True:
                 ready = [cell for cell in waiting if missing.isdisjoint(before[cell.name])]
                 for cell in ready[: jobs - len(running)]:
                     waiting.remove(cell)
-                    running[pool.submit(play, study, cell, out, threads=threads)] = cell
+                    given = {"threads": threads, "stopping": stopping}
+                    running[pool.submit(play, study, cell, out, **given)] = cell
                 if not running:
                     break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -181,7 +195,8 @@ def work(
                     except UserError as error:
                         failed.append(cell.name)
                         say(f"failed: {cell.name}: {error}")
-        except KeyboardInterrupt:
+        except BaseException:
+            stopping.set()
             stop()
             raise
     if failed:

@@ -1,8 +1,10 @@
 """Ray that starts slowly; `tests/experience/test_actors.py` has what is played on it."""
 
+import signal
+
 import pytest
 
-from retro_agents.ground.cluster import STARTS, patiently
+from retro_agents.ground.cluster import STARTS, own_sigterm, patiently
 
 
 @pytest.mark.parametrize(
@@ -34,3 +36,10 @@ def test_a_start_that_takes_too_long_is_repeated_as_often_as_asked(
         with pytest.raises(RuntimeError, match=message):
             patiently(start, starts=starts)
     assert len(tried) == (calls or starts)
+
+
+def test_what_ray_makes_of_sigterm_is_undone():
+    before = signal.getsignal(signal.SIGTERM)
+    with own_sigterm():
+        signal.signal(signal.SIGTERM, lambda *_: None)
+    assert signal.getsignal(signal.SIGTERM) is before

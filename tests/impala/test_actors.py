@@ -1,5 +1,6 @@
 """IMPALA with actors in processes of Ray, on the free game."""
 
+import signal
 import subprocess
 import sys
 
@@ -15,7 +16,7 @@ from impala.training import Training, make_collector
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
+from tests.runs import KILLS, ROOT, as_words, interrupted, kill_actors, killed_runs, learner, raylet
 
 pytest.importorskip("ray")
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
@@ -80,6 +81,16 @@ def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypat
     told = {block.obs.tobytes() + block.logp.tobytes() for block in blocks}
     assert len(told) == len(taken)  # and none is another's
     assert (rows["policy_lag"] >= 0).all() and rows["policy_lag"].max() > 0
+
+
+@pytest.mark.slow
+def test_a_run_of_actors_that_is_told_to_end_saves(tmp_path):
+    """By SIGTERM, to which Ray has an answer of its own."""
+    flags = as_words({**FLAGS, "actors": 1, "timesteps": 10**6, "checkpoint_every": 0})
+    command = [sys.executable, "-m", "impala.train", *flags, "--run-dir", str(tmp_path)]
+    said = interrupted(command, tmp_path, number=signal.SIGTERM)
+    assert "--resume continues from the last checkpoint" in said
+    assert load_checkpoint(tmp_path).counters["env_steps"] > 0
 
 
 @pytest.mark.slow

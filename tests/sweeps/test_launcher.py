@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_an_interrupt_ends_the_command_which_saves_first(tmp_path):
 def test_what_ctrl_c_does_not_reach_is_ended(study, tmp_path):
     over = threading.Event()
 
-    def play(*_, threads):
+    def play(*_, threads, stopping):
         _thread.interrupt_main()
         assert over.wait(20.0)
 
@@ -154,6 +155,17 @@ def test_a_run_that_another_process_began_and_has_not_saved_is_left_alone(
         run(study, tmp_path, "before")
     assert (begun / "metrics.csv").is_file()
     assert run(study, tmp_path, "before") == ["done: before/all-0"]
+
+
+def test_a_resumed_run_keeps_its_number_of_threads(study, tmp_path, monkeypatch):
+    """On other numbers some trainings end with other weights."""
+    threads = iter([1, 2])
+    monkeypatch.setattr("retro_agents.sweeps.launcher.free_cores", lambda: 2 * next(threads))
+    stopping = changed(study, "before", flags="--stop")
+    for _ in range(2):
+        with suppress(UserError):
+            run(stopping, tmp_path, "before")
+    assert record(stopping, tmp_path, "before")["threads"] == 1
 
 
 def test_failure_stops_only_what_needs_it(study, tmp_path):

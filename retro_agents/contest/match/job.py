@@ -12,11 +12,9 @@ All processes that the agent started are ended with it: they are one process gro
 import contextlib
 import dataclasses
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, final
@@ -32,6 +30,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_json
 from retro_agents.ground.results import installed
+from retro_agents.ground.temporary import temporary_folder
 from retro_agents.judging.film import keep_best
 from retro_agents.judging.score import read_episodes
 from retro_agents.run.agents import with_this_project
@@ -69,15 +68,19 @@ class Job:
         self.alone_since: float | None = None
         self.swept = False
         self.stopped_server = False
+        self.temporary = contextlib.ExitStack()
         try:
             set_aside(self.folder)
             self.folder.mkdir(parents=True)
-            self.meeting = Path(tempfile.mkdtemp(prefix="contest-"))
+            folder, self.lock = self.temporary.enter_context(temporary_folder())
+            self.meeting = folder / "meet"  # which the server locks for itself
+            self.meeting.mkdir()
             if len(os.fsencode(self.meeting / SOCKET)) > LONGEST_PATH:
                 raise UserError(f"{self.meeting} is too long a path for a socket: give TMPDIR=/tmp")
             self.server = self.start("server", self.server_command())
             self.player = self.start("agent", self.player_command())
-        except OSError as error:
+        except (OSError, UserError) as error:
+            self.temporary.close()
             raise UserError(f"cannot begin {name}: {error}") from None
 
     def server_command(self) -> list[str]:
@@ -111,7 +114,7 @@ class Job:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **with_this_project()},
-                pass_fds=[self.contest.lock],
+                pass_fds=[self.contest.lock, self.lock],
                 process_group=0,
             )
 
@@ -160,11 +163,11 @@ class Job:
                 os.killpg(self.player.pid, signal.SIGKILL)
 
     def clean(self) -> None:
-        """Remove temporary files."""
+        """Remove temporary files, and let go of both leashes."""
         for process in (self.player, self.server):
             assert process.stdin is not None
             process.stdin.close()
-        shutil.rmtree(self.meeting, ignore_errors=True)
+        self.temporary.close()
 
     def finish(self) -> str:
         """Write the result -> its status; "interrupted" if the server died or wrote nothing.

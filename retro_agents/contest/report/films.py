@@ -4,7 +4,6 @@ import base64
 import io
 import itertools
 import math
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import imageio.v2 as imageio
 
 from retro_agents.games.retro.video import FRAMES_PER_SECOND, frames_of, screens
 from retro_agents.ground.film import write_video
+from retro_agents.ground.temporary import temporary_folder
 
 FPS = 30
 LONGEST_SECONDS = 40
@@ -33,8 +33,8 @@ def film(recording: Path) -> Film:
     frames = frames_of(recording)
     stride = max(FRAMES_PER_SECOND // FPS, math.ceil(frames / (FPS * LONGEST_SECONDS)))
     shown = itertools.islice(screens(recording), 0, None, stride)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "film.mp4"
+    with temporary_folder() as (folder, _):
+        path = folder / "film.mp4"
         write_video(path, shown, fps=FPS, quality=None, output_params=list(QUALITY))
         reader: Any
         with imageio.get_reader(path) as reader:

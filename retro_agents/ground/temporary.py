@@ -1,0 +1,46 @@
+"""Folders in the system's temporary folder, of which nothing stays for long even after a kill."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import lock_descriptor
+
+PREFIX = "retro-agents-"
+
+
+@contextmanager
+def temporary_folder() -> Iterator[tuple[Path, int]]:
+    """Makes a folder, and yields it with a descriptor that locks it. Removes it in the end; and at
+    the start those of processes that were killed, whose locks nobody holds. A process that
+    inherits the descriptor holds the lock too. Raises OSError if it cannot be made."""
+    place = Path(tempfile.gettempdir())
+    for path in place.glob(f"{PREFIX}*"):
+        remove_unlocked(path)
+    draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
+    folder = draft.with_name(draft.name[1:])  # no other process looks at it before it is locked
+    descriptor = os.open(draft, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: it stays after a kill
+            lock_descriptor(descriptor, blocking=False)
+        draft.rename(folder)
+        yield folder, descriptor
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def remove_unlocked(path: Path) -> None:
+    """Removes a folder of this user's if no process holds its lock."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(descriptor).st_uid == os.getuid() and lock_descriptor(
+                descriptor, blocking=False
+            ):
+                shutil.rmtree(path)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,57 @@
+"""Temporary folders last as long as a process that holds them, however it ends."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retro_agents.ground import temporary
+from retro_agents.ground.temporary import temporary_folder
+
+HOLDS = """
+import subprocess, sys
+from retro_agents.ground.temporary import temporary_folder
+with temporary_folder() as (folder, lock):
+    (folder / "file").touch()
+    child = [sys.executable, "-c", "input()"]
+    given = {"pass_fds": [lock], "stdin": 0} if "child" in sys.argv else {"stdin": -3}
+    held = subprocess.Popen(child, **given)
+    print(folder, flush=True)
+    held.wait() if "child" in sys.argv else input()
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.setattr(temporary.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+def there(path):
+    return sorted(one.name for one in path.iterdir())
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_start(tmp_path):
+    command = [sys.executable, "-c", HOLDS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        folder = Path(process.stdout.readline().decode().strip())
+        with temporary_folder():
+            assert there(folder) == ["file"]  # its process lives
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    (tmp_path / "retro-agents-link").symlink_to(tmp_path)
+    with temporary_folder() as (own, _):
+        assert there(tmp_path) == sorted([own.name, "retro-agents-link"])
+    assert there(tmp_path) == ["retro-agents-link"]
+
+
+def test_a_child_that_inherits_the_lock_keeps_the_folder(tmp_path):
+    command = [sys.executable, "-c", HOLDS, "child"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        folder = Path(process.stdout.readline().decode().strip())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with temporary_folder():
+            assert there(folder) == ["file"]
