@@ -10,9 +10,10 @@ from cartridge.levels.cells import Act
 from cartridge.levels.console import Console, Status, open_console
 from cartridge.levels.gallery import HEIGHT, PLAIN, WIDTH, Screen, replayed, richest, screen
 from cartridge.levels.zones import name_of
-from retro_agents.games.retro.video import screens, write_video
+from retro_agents.games.retro.playback import screens
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted
+from retro_agents.ground.film import write_video
 
 FILM = Path("runs/film.gif")
 ZONES = ("SpiralMeadow", "EmberFoundry", "SkyIsles")

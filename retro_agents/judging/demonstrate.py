@@ -5,21 +5,19 @@ agent would have observed, done and earned becomes a recorded episode.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
-from retro_agents.games.retro.emulator import BUTTONS
-from retro_agents.games.retro.integrations import full_name, state_bytes, states
+from retro_agents.games.retro.integrations import state_bytes, states
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env
-from retro_agents.games.retro.video import open_movie
+from retro_agents.games.retro.recordings import Recording, read_recording
 from retro_agents.games.retro.wrappers import BUTTON_NAMES, Warp
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.files import new_folder
@@ -45,26 +43,12 @@ def action_for(held: Sequence[str], names: Sequence[str]) -> int:
     return min(range(len(names)), key=apart)
 
 
-def level_of(recording: Path) -> Level:
+def level_of(read: Recording, path: Path) -> Level:
     """The level that a recording starts with. Raises UserError if it starts with none."""
-    movie = open_movie(recording)
-    game, begun = full_name(movie.get_game()), movie.get_state()
-    found = [state for state in states(game) if state_bytes(game, state) == begun]
+    found = [state for state in states(read.game) if state_bytes(read.game, state) == read.state]
     if not found:
-        raise UserError(f"{recording} starts at none of the start states of {game}: record anew")
-    return Level(game, found[0])
-
-
-def steps_of(movie: Any, frames: int) -> Iterator[list[tuple[bool, ...]]]:
-    """The buttons of `frames` frames at a time, from the recording's current frame to its end."""
-    step: list[tuple[bool, ...]] = []
-    while movie.step():
-        step.append(tuple(bool(movie.get_key(button, 0)) for button in range(BUTTONS)))
-        if len(step) == frames:
-            yield step
-            step = []
-    if step:
-        yield step
+        raise UserError(f"{path} starts at none of the start states of {read.game}: record anew")
+    return Level(read.game, found[0])
 
 
 def replayed(recording: Path, config: EnvConfig) -> Episode:
@@ -73,8 +57,9 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
 
     Raises UserError if the file is no recording, or its game cannot be played here.
     """
-    level, movie, names = level_of(recording), open_movie(recording), ACTIONS[config.actions]
-    movie.step()  # the frame of the reset, which presses nothing
+    read, names = read_recording(recording), ACTIONS[config.actions]
+    level = level_of(read, recording)
+    pads = read.pads[1:]  # the frame of the reset presses nothing
     frame = replace(config, frame_skip=1, stick_probability=0.0, episode_steps=0)
     grey = config.colour == "grey"
     env = Warp(
@@ -86,14 +71,14 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
     with closing(env):
         shown, _ = env.reset()
         frames, actions, rewards, terminated = [shown], [], [], False
-        for step in steps_of(movie, config.frame_skip):
-            earned = 0.0
-            for buttons in step:
-                shown, reward, terminated, _, _ = env.step(np.array(buttons, np.int8))
+        for begin in range(0, len(pads), config.frame_skip):
+            step, earned = pads[begin : begin + config.frame_skip], 0.0
+            for pad in step:
+                shown, reward, terminated, _, _ = env.step(pad.astype(np.int8))
                 earned += float(reward)
                 if terminated:
                     break
-            most = Counter(step).most_common(1)[0][0]
+            most = Counter(map(tuple, step.tolist())).most_common(1)[0][0]
             held = [name for name, on in zip(BUTTON_NAMES, most, strict=True) if on]
             actions.append(action_for(held, names))
             rewards.append(earned)

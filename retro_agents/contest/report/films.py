@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import imageio.v2 as imageio
 
-from retro_agents.games.retro.video import FRAMES_PER_SECOND, frames_of, screens
+from retro_agents.games.retro.playback import screens
+from retro_agents.games.retro.recordings import read_recording
+from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.film import write_video
 from retro_agents.ground.temporary import temporary_folder
 
@@ -30,7 +32,7 @@ class Film(NamedTuple):
 
 def film(recording: Path) -> Film:
     """A .bk2 as a film. Raises UserError if the recording or its ROM is missing."""
-    frames = frames_of(recording)
+    frames = len(read_recording(recording).pads)
     stride = max(FRAMES_PER_SECOND // FPS, math.ceil(frames / (FPS * LONGEST_SECONDS)))
     shown = itertools.islice(screens(recording), 0, None, stride)
     with temporary_folder() as (folder, _):

@@ -1,77 +1,13 @@
-"""Recordings to films: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each.
+"""Recordings to films: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each."""
 
-A .bk2 holds a start state and the buttons of every frame; playing it back gives every screen.
-"""
-
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from retro_agents.games.retro.emulator import BUTTONS
-from retro_agents.games.retro.integrations import full_name, games, has_rom
+from retro_agents.games.retro.playback import screens
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.film import write_video
 
 FRAMES_PER_SECOND = 60
-
-
-def open_movie(recording: Path) -> Any:
-    """Opens a .bk2. Raises UserError if the file is not one."""
-    if not zipfile.is_zipfile(recording):
-        raise not_a_recording(recording)
-    import stable_retro  # slow to import
-
-    try:
-        return stable_retro.Movie(str(recording))
-    except RuntimeError:  # a zip of another kind
-        raise not_a_recording(recording) from None
-
-
-def frames_of(recording: Path) -> int:
-    """The number of a .bk2's `screens`. Raises UserError if the file is not one."""
-    return sum(1 for _ in iter(open_movie(recording).step, False))
-
-
-def screens(recording: Path) -> Iterator[np.ndarray]:
-    """Yields every screen of a .bk2, uint8 [H, W, 3], from the level's first frame on. Raises
-    UserError if the file cannot be played.
-
-    Uses this process's one emulator until the last screen, or until the iterator is closed.
-    """
-    movie = open_movie(recording)
-    game = full_name(movie.get_game())
-    if not has_rom(game):
-        raise UserError(f"{game} has no ROM to play {recording} with")
-    import stable_retro
-
-    env = stable_retro.RetroEnv(
-        game,
-        state=stable_retro.State.NONE,
-        inttype=games()[game],
-        use_restricted_actions=stable_retro.Actions.ALL,
-        render_mode="rgb_array",
-    )
-    try:
-        env.em.set_state(movie.get_state())
-        movie.step()
-        env.em.set_button_mask(np.zeros(BUTTONS, np.uint8), 0)
-        env.em.step()
-        yield env.get_screen(apply_rotation=True)
-        while movie.step():
-            pressed = [movie.get_key(button, 0) for button in range(BUTTONS)]
-            env.em.set_button_mask(np.array(pressed, np.uint8), 0)
-            env.em.step()
-            yield env.get_screen(apply_rotation=True)
-    finally:
-        env.close()
-
-
-def not_a_recording(path: Path) -> UserError:
-    """Returns the error for a file that is not a recording."""
-    return UserError(f"{path} is not a .bk2 recording: give files that record_dir wrote")
 
 
 def convert(recording: Path, *, target: Path | None = None, scale: int = 2) -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from retro_agents.games.retro import play
 from retro_agents.games.retro.make import make_contest_env
-from retro_agents.games.retro.video import frames_of
+from retro_agents.games.retro.recordings import read_recording
 
 B, RIGHT = 0, 7
 """Numbers of the pad's buttons."""
@@ -76,7 +76,7 @@ def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tm
     assert played == [first, first, second]
     files = sorted(tmp_path.rglob("*.bk2"))
     assert [file.parent.name for file in files] == ["play-001", "play-001", "play-002"]
-    assert [frames_of(file) for file in files] == [71] * 3
+    assert [len(read_recording(file).pads) for file in files] == [71] * 3
 
 
 def test_held_keys_are_buttons(window):

@@ -11,7 +11,8 @@ import pytest
 from retro_agents.games.retro import video
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_contest_env, make_vec
-from retro_agents.games.retro.video import film_names, screens, write_video
+from retro_agents.games.retro.playback import screens
+from retro_agents.games.retro.video import film_names, write_video
 from retro_agents.ground.errors import UserError
 from tests.games.retro.conftest import BRAMBLE
 
