@@ -1,0 +1,240 @@
+/** The page: what is shown follows from the address, and every control changes the address. */
+
+import { Engine } from "./engine/engine";
+import { Seat } from "./game/seat";
+import { format, parse, type State } from "./game/link";
+import { readRecording } from "./game/recording";
+import { CONTEST, FREE, STEADY, type Rule } from "./game/rules";
+import { pack, unpack } from "./game/share";
+import { titleOf, type Act, type World } from "./game/world";
+import { Cast } from "./players/cast";
+import { Coming, Replay, type Player } from "./players/players";
+import { Acts } from "./views/acts";
+import { Controls } from "./views/controls";
+import { clock, h, points } from "./views/dom";
+import { Finish } from "./views/finish";
+import type { Place } from "./views/map";
+import { Panel } from "./views/panel";
+import { Person } from "./views/person";
+import { Stage } from "./views/stage";
+
+/** Milliseconds between an episode and the next one. */
+const PAUSE = 1800;
+const YOU = "you";
+const NOTHING = 0;
+
+export class App {
+  private state: State;
+  private readonly cast = new Cast();
+  private readonly stage = new Stage();
+  private readonly panel = new Panel();
+  private readonly person = new Person();
+  private readonly acts: Acts;
+  private readonly controls: Controls;
+  private readonly finish = new Finish(this);
+  private readonly notice = h("p", { class: "notice", role: "alert", hidden: true });
+  private readonly engines: { key: string; engine: Engine }[] = [];
+  /** Where episodes on the current act ended. */
+  private ends: Place[] = [];
+  private looking = false;
+  private shown = "";
+  private timer = NOTHING;
+  readonly roots: HTMLElement[];
+
+  constructor(readonly world: World) {
+    this.state = parse(location.hash, (id) => world.acts.has(id)).state;
+    this.acts = new Acts(world, (act) => format({ ...this.state, act: act.id, replay: "" }));
+    this.controls = new Controls(this);
+    const game = h("div", { class: "game" }, this.stage.root, this.person.touch, this.finish.root, this.controls.root, this.panel.mapBox);
+    const main = h("main", {}, this.notice, h("div", { class: "table" }, game, this.panel.root), this.acts.root);
+    this.roots = [this.controls.header, main];
+    this.stage.onpicture = () => this.picture();
+    this.person.onpress = () => this.takeOver();
+    addEventListener("hashchange", () => void this.follow());
+    this.acceptFiles();
+  }
+
+  get current(): State {
+    return this.state;
+  }
+
+  get act(): Act {
+    return this.world.acts.get(this.state.act)!;
+  }
+
+  get players(): Map<string, string> {
+    return this.cast.names;
+  }
+
+  get seats(): Seat[] {
+    return this.stage.seats;
+  }
+
+  get clock(): Stage {
+    return this.stage;
+  }
+
+  begin(): void {
+    void this.follow();
+  }
+
+  /** Change what is shown, and the address. */
+  go(change: Partial<State>): void {
+    const hash = format({ ...this.state, replay: "", ...change });
+    if (hash === location.hash) void this.follow();
+    else location.hash = hash;
+  }
+
+  say(text: string): void {
+    this.notice.hidden = !text;
+    this.notice.textContent = text;
+  }
+
+  private async follow(): Promise<void> {
+    const { state, flaw } = parse(location.hash, (id) => this.world.acts.has(id));
+    this.say(flaw);
+    this.state = state;
+    if (state.mode === "race" && state.players.length < 2) state.players = [YOU, state.players[0] === YOU ? "ppo2" : state.players[0]];
+    try {
+      const pads = state.replay ? await unpack(state.replay) : null;
+      this.play(state.seed, pads);
+    } catch (error) {
+      this.say((error as Error).message);
+      this.state = { ...state, replay: "" };
+      this.play(state.seed, null);
+    }
+  }
+
+  /** Begin an episode. pads: of a recording that is played again. */
+  play(seed: number, pads: number[] | null = null): void {
+    clearTimeout(this.timer);
+    if (this.shown !== this.state.act) this.ends = [];
+    this.shown = this.state.act;
+    for (const seat of this.stage.seats) if (seat.player instanceof Coming) seat.player.end();
+    const seats = pads
+      ? [this.seat(0, new Replay("Recording", pads), { ...FREE, steps: pads.length }, seed)]
+      : this.ids().map((id, i) => this.seat(i, this.player(id, seed), this.rule(id), seed));
+    this.stage.set(seats);
+    seats.forEach((seat, i) => this.stage.screens[i].name(seat.player.name));
+    this.finish.hide();
+    this.controls.show();
+    this.acts.mark(this.act.id);
+    document.body.dataset.mode = this.state.mode;
+    document.title = `${titleOf(this.act)} · BrambleDash`;
+    this.panel.show(seats[0]);
+    this.panel.places(seats, this.ends);
+  }
+
+  private ids(): string[] {
+    const { mode, players } = this.state;
+    return mode === "play" ? [YOU] : mode === "race" ? players : players.slice(0, 1);
+  }
+
+  private player(id: string, seed: number): Player {
+    if (id === YOU) return this.person;
+    return new Coming(this.cast.names.get(id) ?? id, this.cast.player(id, this.act, seed));
+  }
+
+  private rule(id: string): Rule {
+    const { mode, free, sticky } = this.state;
+    if (mode === "play" && free) return FREE;
+    return sticky && id !== "oracle" ? CONTEST : STEADY; // the oracle's way is for buttons that obey
+  }
+
+  private seat(i: number, player: Player, rule: Rule, seed: number): Seat {
+    const image = this.cast.image(this.ids()[i] ?? "");
+    const options = { pictures: player !== this.person || rule !== FREE, ...image };
+    const key = JSON.stringify([this.act.id.split("/").slice(0, -1), options]);
+    if (this.engines[i]?.key !== key) this.engines[i] = { key, engine: this.world.engine(this.act, options) };
+    return new Seat(this.engines[i].engine, this.act, rule, player, seed, {
+      step: (one) => this.step(one),
+      end: (one) => this.end(one),
+      fail: (error) => this.say(error.message),
+    });
+  }
+
+  private picture(): void {
+    const seat = this.stage.seats[0];
+    this.panel.press(seat);
+    this.controls.update();
+  }
+
+  private step(seat: Seat): void {
+    const minded = this.stage.seats.find(({ hands }) => hands.brain) ?? this.stage.seats[0];
+    if (seat === minded) this.panel.show(seat);
+    this.panel.places(this.stage.seats, this.ends);
+    const screen = this.stage.screens[this.stage.seats.indexOf(seat)];
+    const { brain } = seat.hands;
+    if (!this.panel.looks || !brain) screen?.look(null);
+    else if (!this.looking && seat === minded) {
+      this.looking = true;
+      void brain.saliency(seat.engine.observation()).then((changes) => {
+        this.looking = false;
+        if (this.panel.looks && this.stage.seats.includes(seat)) screen.look(changes);
+      });
+    }
+  }
+
+  private end(seat: Seat): void {
+    const { x, y } = seat.engine.see();
+    const { finished, progress, total, pads, truncated } = seat.episode;
+    if (!finished) this.ends.push({ x, y });
+    const time = clock(pads.length);
+    const how = finished ? `Finished in ${time}` : truncated ? `Ended after ${time}` : `Fell at ${Math.round(100 * progress)} %`;
+    this.stage.screens[this.stage.seats.indexOf(seat)]?.say(`${how} · ${points(total)} points`);
+    this.finish.ended(seat);
+    const watches = this.state.mode === "watch" && !this.state.replay && !seat.taken;
+    if (watches) this.timer = window.setTimeout(() => this.play(seat.episode.seed + 1), PAUSE);
+  }
+
+  /** A person goes on with an agent's episode. */
+  takeOver(): void {
+    const seat = this.stage.seats[0];
+    if (this.state.mode !== "watch" || this.state.replay || seat.taken || seat.episode.over) return;
+    seat.give(this.person);
+    this.stage.paused = false;
+    this.stage.screens[0].name("You, after " + seat.player.name);
+    this.controls.show();
+  }
+
+  handBack(): void {
+    const seat = this.stage.seats[0];
+    if (!seat.taken) return;
+    seat.give(null);
+    this.stage.screens[0].name(seat.player.name);
+    this.controls.show();
+  }
+
+  /** An address that plays the first seat's episode again. */
+  async shared(seat: Seat): Promise<string> {
+    const replay = await pack(seat.episode.pads);
+    const hash = format({ ...this.state, mode: "watch", seed: seat.episode.seed, replay });
+    return `${location.href.split("#")[0]}${hash}`;
+  }
+
+  private acceptFiles(): void {
+    addEventListener("dragover", (event) => event.preventDefault());
+    window.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      if (file) void this.open(file);
+    });
+  }
+
+  /** Take a net or a recording from a file. */
+  async open(file: File): Promise<void> {
+    this.say("");
+    try {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      if (file.name.endsWith(".onnx")) {
+        const id = await this.cast.add(bytes, file.name);
+        this.go({ mode: this.state.mode === "race" ? "race" : "watch", players: this.state.mode === "race" ? [YOU, id] : [id] });
+      } else if (file.name.endsWith(".bk2")) {
+        const { act, pads } = await readRecording(bytes);
+        this.go({ mode: "watch", act, replay: await pack(pads) });
+      } else this.say("The page reads nets (.onnx) and recordings (.bk2): drop one of these.");
+    } catch (error) {
+      this.say((error as Error).message);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** An episode in a link: its pads as runs, deflated, in letters that links may hold. */
+
+import { PADS } from "../engine/engine";
+
+/** Frames of the longest episode under the contest's rules. */
+const MOST = 4 * 4500;
+
+async function through(bytes: Uint8Array, stream: GenericTransformStream): Promise<Uint8Array> {
+  const all = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(stream as ReadableWritablePair);
+  return new Uint8Array(await new Response(all as ReadableStream).arrayBuffer());
+}
+
+export const deflate = (bytes: Uint8Array) => through(bytes, new CompressionStream("deflate-raw"));
+export const inflate = (bytes: Uint8Array) => through(bytes, new DecompressionStream("deflate-raw"));
+
+/** Two bytes a run: pad and length, 1 to 255. */
+export async function pack(pads: ArrayLike<number>): Promise<string> {
+  const runs: number[] = [];
+  for (let i = 0; i < pads.length; ) {
+    let length = 1;
+    while (length < 255 && i + length < pads.length && pads[i + length] === pads[i]) length++;
+    runs.push(pads[i], length);
+    i += length;
+  }
+  const bytes = await deflate(Uint8Array.from(runs));
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Throws a sentence for the page if the link is damaged. */
+export async function unpack(text: string): Promise<number[]> {
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    const runs = await inflate(bytes);
+    const pads: number[] = [];
+    for (let i = 0; i + 1 < runs.length; i += 2)
+      for (let j = 0; j < runs[i + 1]; j++) pads.push(runs[i]);
+    if (!pads.length || pads.length > MOST || pads.some((pad) => pad >= PADS)) throw new Error();
+    return pads;
+  } catch {
+    throw new Error("The episode in this link is damaged: ask for the link again, or watch the act below.");
+  }
+}

@@ -1,0 +1,92 @@
+/** Everybody who can play: the shipped agents, fixed players, and nets that were dropped. */
+
+import ppo2Url from "../../agents/ppo2.onnx?url";
+import rainbowUrl from "../../agents/rainbow.onnx?url";
+import { fetched, type Act } from "../game/world";
+import { Brain } from "../nets/brain";
+import type { Facts } from "../nets/net";
+import { actionsOf, NetPlayer, RandomPlayer, RunAndJump, Sequence, type Player } from "./players";
+
+type Image = { height: number; width: number; depth: number; colours: number };
+
+const SHIPPED: Record<string, string> = { ppo2: ppo2Url, rainbow: rainbowUrl };
+/** Sides of the largest image that the game is drawn as. */
+const LARGEST = 224;
+
+export class Cast {
+  private readonly brains = new Map<string, Promise<Brain>>();
+  private readonly images = new Map<string, Image>();
+  /** Name of each player by its id, in the order of the menu. */
+  readonly names = new Map<string, string>([
+    ["ppo2", "PPO2"],
+    ["rainbow", "Rainbow"],
+    ["jerk", "JERK (learned here)"],
+    ["oracle", "Oracle"],
+    ["run-and-jump", "Run and jump"],
+    ["random", "Random"],
+  ]);
+  /** Act -> the actions that JERK learned on it on this page. */
+  readonly learned = new Map<string, number[]>();
+
+  private brain(id: string): Promise<Brain> {
+    let found = this.brains.get(id);
+    if (!found) {
+      found = fetched(SHIPPED[id]).then((file) => Brain.load(new Uint8Array(file)));
+      found.catch(() => this.brains.delete(id)); // the next try may go well
+      this.brains.set(id, found);
+    }
+    return found;
+  }
+
+  /** Add a net from a file. Returns its id; throws a sentence for the page if it cannot play. */
+  async add(file: Uint8Array, name: string): Promise<string> {
+    const brain = await Brain.load(file);
+    const flaw = flawOf(brain.facts);
+    if (flaw) {
+      brain.end();
+      throw new Error(flaw);
+    }
+    const id = `file-${this.brains.size}`;
+    const [depth, height, width] = brain.facts.image;
+    const colours = brain.facts.channels;
+    this.images.set(id, { height, width, depth: depth / colours, colours });
+    this.brains.set(id, Promise.resolve(brain));
+    this.names.set(id, `${brain.facts.agent} (${name})`);
+    return id;
+  }
+
+  /** What the engine must draw for a player. */
+  image(id: string): Image {
+    return this.images.get(id) ?? { height: 84, width: 84, depth: 4, colours: 1 };
+  }
+
+  /** A player on an act. Throws a sentence for the page if there is none. */
+  async player(id: string, act: Act, seed: number): Promise<Player> {
+    const name = this.names.get(id);
+    if (!name) throw new Error("The player in this link is not here: drop its .onnx file, or choose another.");
+    if (id === "random") return new RandomPlayer(seed);
+    if (id === "run-and-jump") return new RunAndJump();
+    if (id === "oracle") return new Sequence(name, await proof(act));
+    if (id === "jerk") {
+      const actions = this.learned.get(act.id);
+      if (!actions) throw new Error("JERK has not learned this act yet: open Learn and let it search for some seconds.");
+      return new Sequence("JERK", actions);
+    }
+    return new NetPlayer(name, await this.brain(id), seed);
+  }
+}
+
+async function proof(act: Act): Promise<number[]> {
+  const proofs = (await import("virtual:proofs")).default;
+  if (act.kind === "new") throw new Error("The oracle has played the game's own acts only: choose another player.");
+  return actionsOf(proofs[act.name]);
+}
+
+function flawOf({ image, channels, frameSkip, actions }: Facts): string {
+  const [depth, height, width] = image;
+  if (frameSkip !== 4) return `This net decides every ${frameSkip} frames, and the page every 4: drop another net.`;
+  if (Math.max(height, width) > LARGEST || depth % channels || ![1, 3].includes(channels))
+    return `This net sees images of ${width} by ${height} pixels, and the page draws ${LARGEST} at most: drop another net.`;
+  const unknown = actions.find((name) => !/^((UP|DOWN|LEFT|RIGHT|B)( |$))*$/.test(name));
+  return unknown === undefined ? "" : `This net presses ${unknown}, which this game lacks: drop another net.`;
+}

@@ -1,0 +1,68 @@
+/** Making elements. */
+
+type Child = Node | string | null | false;
+type Props = Record<string, unknown>;
+
+export function h<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child): child is Node | string => child !== null && child !== false));
+  return element;
+}
+
+export function context(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+  return canvas.getContext("2d", { willReadFrequently: false })!;
+}
+
+/** A number with separators and no decimals. */
+export const points = (value: number) => Math.round(value).toLocaleString("en");
+
+/** Frames as minutes and seconds. */
+export function clock(frames: number): string {
+  const seconds = frames / 60;
+  return `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;
+}
+
+export function button(text: string, click: () => void, props: Props = {}): HTMLButtonElement {
+  return h("button", { type: "button", onclick: click, ...props }, text);
+}
+
+export function choice(label: string, options: [string, string][], value: string, change: (value: string) => void): HTMLLabelElement {
+  const select = h(
+    "select",
+    { onchange: (event: Event) => change((event.target as HTMLSelectElement).value) },
+    ...options.map(([id, text]) => h("option", { value: id, selected: id === value }, text)),
+  );
+  return h("label", { class: "field" }, h("span", {}, label), select);
+}
+
+export function toggle(label: string, on: boolean, change: (on: boolean) => void): HTMLLabelElement {
+  const box = h("input", { type: "checkbox", checked: on, onchange: (event: Event) => change((event.target as HTMLInputElement).checked) });
+  return h("label", { class: "switch" }, box, h("span", {}, label));
+}
+
+/** What this browser remembers; nothing where it may not. */
+export const memory = {
+  get<T>(name: string, otherwise: T): T {
+    try {
+      return JSON.parse(localStorage.getItem(`bramble.${name}`) ?? "") as T;
+    } catch {
+      return otherwise;
+    }
+  },
+  set(name: string, value: unknown): void {
+    try {
+      localStorage.setItem(`bramble.${name}`, JSON.stringify(value));
+    } catch {
+      // A private window remembers nothing.
+    }
+  },
+};
