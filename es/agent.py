@@ -41,7 +41,7 @@ class ESAgent(NetAgent[Any, ESConfig]):
         return choose(scores.log_softmax(dim=1), self.how(play)).numpy()
 
     def how(self, play: Play | None) -> Play:
-        """The given way to play; None: as it was searched. Values are searched by the best action."""
+        """The given way to play; None: as it was searched (values: by the best action)."""
         play = play or ("draw" if self.config.draw_actions else "best")
         return "best" if play == "draw" and not self.logits else play
 

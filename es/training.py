@@ -19,7 +19,7 @@ from retro_agents.experience.actors import actor_seed
 from retro_agents.games.families import level_names
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.seeding import seed_everything
-from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
@@ -145,11 +145,10 @@ class Training(RunState):
             },
         )
 
-    def restore(self, run_dir: Path | str, envs: VectorEnv) -> None:
-        """Restores the run's last checkpoint. Raises UserError if it is an agent alone, or this run
+    def restore(self, saved: Checkpoint, envs: VectorEnv) -> None:
+        """Restores the run from a checkpoint. Raises UserError if it is an agent alone, or this run
         searches other weights."""
-        saved = load_to_resume(run_dir).of(self.name)
-        self.start(saved.folder, envs)
+        self.start(saved.of(self.name).folder, envs)
         saved.check_run("optimiser")
         saved.check_same(self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])

@@ -24,7 +24,7 @@ from retro_agents.ground.device import THREADS, prepare_device
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic
-from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
@@ -125,10 +125,9 @@ class Training(RunState):
             state=state,
         )
 
-    def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Restores the run's last checkpoint. Returns the observations to act on, or as `begin`
+    def restore(self, saved: Checkpoint, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Restores the run from a checkpoint. Returns the observations to act on, or as `begin`
         does if actors play, or did."""
-        saved = load_to_resume(run_dir)
         saved.check_run("memory_rng")
         self.agent.load_weights(saved)
         state = saved.state
@@ -138,6 +137,7 @@ class Training(RunState):
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.clock = self.env_steps = saved.counters["env_steps"]
         self.updates = saved.counters["updates"]
+        self.recent_returns.clear()
         self.recent_returns.extend(state["returns"])
         self.memory.restore(saved.arrays, remembered=state["remembered"], owed=state["owed"])
         set_generator_state(self.memory.rng, state["memory_rng"])

@@ -20,6 +20,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import check_alike
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import from_dict
+from retro_agents.run.distrust import reading
 
 SEQUENCES = 100
 """Sequences remembered per level; the worst is removed for a new one."""
@@ -139,9 +140,10 @@ class JerkAgent:
         saved, source = load_checkpoint(init) if init else None, self.config.policy
         named = load_checkpoint(source) if source else None
         if saved is not None and saved.agent == "jerk":
-            self.restore(saved)
-            self.restore_memory(saved)
-            self.sequences.forget_recordings()
+            with reading(saved.folder):
+                self.restore(saved)
+                self.restore_memory(saved)
+                self.sequences.forget_recordings()
         elif saved is not None and named is not None:
             raise UserError(
                 f"{init} and {source} both give a policy: give --policy {init} without --init, "
@@ -150,7 +152,8 @@ class JerkAgent:
         elif saved is not None:
             named = saved
         if named is not None:
-            self.policy = taken_policy(named, self.config, device=self.device)
+            with reading(named.folder):
+                self.policy = taken_policy(named, self.config, device=self.device)
         if self.policy is not None:
             check_fits(self.policy, self.config)
         elif self.config.policy_replays:

@@ -27,7 +27,7 @@ from retro_agents.ground.device import prepare_device
 from retro_agents.ground.files import write_text
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
-from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.folder import alone_in
 from retro_agents.run.run import EndedEpisode, RunState
 
@@ -188,10 +188,9 @@ class Training(RunState):
         runs.sort(key=lambda run: run.total_reward)
         write_episodes(folder, runs, env_steps=self.env_steps, **behind)
 
-    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Restores the run's last checkpoint. Returns the observations to act on. Removes a replay
+    def restore(self, saved: Checkpoint, envs: VectorEnv) -> NDArray[np.uint8]:
+        """Restores the run from a checkpoint. Returns the observations to act on. Removes a replay
         that was written later, as rows of metrics are removed."""
-        run_dir, saved = Path(run_dir), load_to_resume(run_dir)
         self.agent.restore(saved)
         state = saved.state
         saved.check_run("plays")
@@ -210,8 +209,10 @@ class Training(RunState):
                 episode.frames = [next(frames) for _ in episode.actions]
         self.env_steps = saved.counters["env_steps"]
         self.search.counts.update(state["counts"])
+        self.recent_returns.clear()
         self.recent_returns.extend(state["recent_returns"])
         set_generator_state(self.search.rng, state["jerk_rng"])
+        run_dir = saved.folder.parents[1]
         with alone_in(run_dir):  # from here on, recordings are written there
             obs = envs.restore_states(state["envs"])
             for replay in (run_dir / REPLAY).glob("step-*"):

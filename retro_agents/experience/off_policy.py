@@ -18,7 +18,8 @@ from retro_agents.ground import seeding
 from retro_agents.ground.device import memory_for, prepare_device
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
-from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from retro_agents.run.distrust import reading
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
@@ -75,9 +76,10 @@ class OffPolicy(RunState):
         """Takes the weights of another run's checkpoint, and seeds the replay with its newest
         transitions, or with recorded episodes, which may come without weights."""
         saved, config = load_checkpoint(init), self.config
-        if saved.agent == self.name or not episodes_of(saved):
-            self.take(saved)
-        self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
+        with reading(saved.folder):
+            if saved.agent == self.name or not episodes_of(saved):
+                self.take(saved)
+            self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
 
     def take(self, saved: Checkpoint) -> None:
         """Takes a checkpoint's weights, for the target too."""
@@ -140,10 +142,10 @@ class OffPolicy(RunState):
             },
         )
 
-    def restore(self, run_dir: Path | str, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
-        """Restores the run's last checkpoint. Returns the observations to act on, or as `begin`
+    def restore(self, saved: Checkpoint, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
+        """Restores the run from a checkpoint. Returns the observations to act on, or as `begin`
         does if the environments' states are not known, or actors play."""
-        saved, config = load_to_resume(run_dir), self.config
+        config = self.config
         saved.check_run("replay_rng")
         self.agent.load_weights(saved)
         check_made_alike(saved, config.env, instead="begin anew")
@@ -154,9 +156,12 @@ class OffPolicy(RunState):
         try:
             self.replay.restore(saved.arrays)
         except ValueError as error:
-            raise UserError(f"cannot resume {run_dir}: {error}; resume with the same") from None
+            raise UserError(
+                f"cannot resume from {saved.folder}: {error}; resume with the same"
+            ) from None
         for name in self.counters():
             setattr(self, name, saved.counters[name])
+        self.recent_returns.clear()
         self.recent_returns.extend(saved.state["recent_returns"])
         self.latest = saved.state["latest"]
         set_generator_state(self.rng, saved.state["replay_rng"])

@@ -17,7 +17,7 @@ from retro_agents.experience.replay_seed import check_seen_alike
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import set_generator_state
 from retro_agents.ground.seeding import rng_state, set_rng_state
-from retro_agents.run.checkpoint import Checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import RunState
 
@@ -100,9 +100,8 @@ class OnPolicy(RunState):
             state={**state, "rng": rng_state(), **of_collector},
         )
 
-    def restore(self, run_dir: Path | str, envs: VectorEnv) -> NDArray[np.uint8]:
-        """Restores the run's last checkpoint. Returns the observations to act on."""
-        saved = load_to_resume(run_dir)
+    def restore(self, saved: Checkpoint, envs: VectorEnv) -> NDArray[np.uint8]:
+        """Restores the run from a checkpoint. Returns the observations to act on."""
         check_run(saved, self.collector)
         self.agent.load_weights(saved)
         saved.check_same(self.config)
@@ -174,6 +173,7 @@ def restore_run(saved: Checkpoint, collector: Collector, envs: VectorEnv) -> NDA
     check_run(saved, collector)
     state, share = saved.state, collector.share
     collector.env_steps = saved.counters["env_steps"]
+    collector.recent_returns.clear()
     collector.recent_returns.extend(state["recent_returns"])
     collector.return_scale.restore(state["return_moments"], state["return_sums"][share])
     collector.progress = np.array(state["progress"][share])

@@ -11,7 +11,8 @@ from typing import Any, BinaryIO, final
 import numpy as np
 import zstandard
 
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import Damaged
+from retro_agents.ground.memory import free_memory, gib
 
 PIECE = 8 * 2**20  # bytes per piece
 Rows = np.ndarray | Sequence[np.ndarray]
@@ -72,7 +73,11 @@ class StoredArrays(Mapping[str, np.ndarray]):
         return len(self.stored)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        out = np.empty(self.stored[name].shape, self.stored[name].dtype)
+        stored = self.stored[name]
+        if (size := stored.dtype.itemsize * math.prod(stored.shape)) > free_memory():
+            text = f"{stored.path} needs {gib(size)} of memory, which is more than is free"
+            raise Damaged(f"{text}; use another checkpoint", stored.path.parent)
+        out = np.empty(stored.shape, stored.dtype)
         flat, start = out.reshape(-1), 0
         for piece in self.pieces(name):
             flat[start : start + piece.size] = piece.reshape(-1)
@@ -100,9 +105,13 @@ class StoredArrays(Mapping[str, np.ndarray]):
                         data = stream.read(count * row_bytes)
                         yield np.frombuffer(data, dtype).reshape(count, *row)
                         left -= count
-        except (OSError, ValueError, zstandard.ZstdError) as error:
-            raise UserError(
-                f"checkpoint file {stored.path} is damaged ({error}); use another checkpoint"
+        except (
+            *(OSError, ValueError, zstandard.ZstdError),
+            *(RecursionError, MemoryError, OverflowError),
+        ) as error:
+            raise Damaged(
+                f"checkpoint file {stored.path} is damaged ({error}); use another checkpoint",
+                stored.path.parent,
             ) from None
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
 from retro_agents.ground.output import lasting_output
@@ -41,7 +42,11 @@ class UserError(Exception):
 
 
 class Damaged(UserError):  # noqa: N818
-    """A checkpoint is incomplete, or was changed after it was written."""
+    """A checkpoint is incomplete, or was changed after it was written. folder: the checkpoint's."""
+
+    def __init__(self, text: str, folder: Path | None = None) -> None:
+        super().__init__(text)
+        self.folder = folder
 
 
 class Diverged(UserError):  # noqa: N818

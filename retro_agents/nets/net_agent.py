@@ -15,6 +15,7 @@ from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_criti
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
+from retro_agents.run.distrust import reading
 from retro_agents.run.fields import fields, flag_with
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -79,7 +80,9 @@ class NetAgent(Generic[Net, Config]):
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint."""
-        self.load_weights(load_checkpoint(init))
+        saved = load_checkpoint(init)
+        with reading(saved.folder):
+            self.load_weights(saved)
 
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""

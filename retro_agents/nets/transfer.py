@@ -13,6 +13,7 @@ from retro_agents.nets.encoders import Encoder, parse_widths
 from retro_agents.nets.settings import NetSettings
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import flat
+from retro_agents.run.distrust import reading
 
 PREFIX = "encoder."
 
@@ -86,8 +87,9 @@ def _encoder_weights(
     else:
         saved = load_checkpoint(source)
         made, weights = flat(saved.config), saved.tensors.get("net", {})
-        for searched in made.get("searched", ()):  # es searches another agent's net
-            made = flat(searched["config"])
+        with reading(saved.folder):
+            for searched in made.get("searched", ()):  # es searches another agent's net
+                made = flat(searched["config"])
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
     }

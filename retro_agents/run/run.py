@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import OnCheckpoint
-from retro_agents.ground.errors import Diverged, UserError
+from retro_agents.ground.errors import Damaged, Diverged, UserError
+from retro_agents.run.checkpoint import Checkpoint, load_to_resume
+from retro_agents.run.distrust import reading, set_aside
 from retro_agents.run.diverged import check_metrics
 from retro_agents.run.folder import Reports, interruptible, reports
 
@@ -59,12 +61,24 @@ class RunState(Protocol):
         """Starts a new run, from a checkpoint if one is given. Returns the first observations, or
         None if what plays resets the environments itself."""
 
-    def restore(self, run_dir: Path | str, envs: Any) -> NDArray | None:
-        """Restores the run's last checkpoint. Returns the observations to act on, or None as
+    def restore(self, saved: Checkpoint, envs: Any) -> NDArray | None:
+        """Restores the run from a checkpoint. Returns the observations to act on, or None as
         `start` does. Raises UserError if a run of this config cannot be resumed from it."""
 
     def save(self, run_dir: Path | str, envs: Any) -> None:
         """Writes a checkpoint for `restore`. Every process calls this."""
+
+
+def restored(training: RunState, run_dir: Path | str, envs: Any) -> NDArray | None:
+    """Restores a run from its newest checkpoint that holds what the agent saves. Returns and raises
+    as `RunState.restore` does."""
+    while True:
+        saved = load_to_resume(run_dir)
+        try:
+            with reading(saved.folder):
+                return training.restore(saved, envs)
+        except Damaged as error:
+            set_aside(error)
 
 
 @final
@@ -96,7 +110,7 @@ class Run:
         self.training, self.envs, self.folder = training, envs, Path(run_dir)
         self.judge, self.on_checkpoint = judge, on_checkpoint
         resumes = training.config.run.resume
-        self.obs: Any = training.restore(run_dir, envs) if resumes else training.start(init, envs)
+        self.obs: Any = restored(training, run_dir, envs) if resumes else training.start(init, envs)
         """The first observations to act on, or None, see `RunState.start`."""
         self.saved_steps = -1
         """Agent steps of the last checkpoint that this process wrote."""

@@ -5,9 +5,13 @@ import resource
 import shutil
 import signal
 import sys
+from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import safetensors.numpy
+from msgspec import msgpack
 
 from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
@@ -17,6 +21,7 @@ from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.metrics import Metrics
 from tests.agents.tiny import LEVEL, OUTSIDE, find, refused, said_to, tiny, train, words
 from tests.conftest import Corridor
+from tests.forged import forge
 from tests.runs import (
     Stop,
     assert_same_run,
@@ -139,17 +144,44 @@ def resumed(capsys, run_dir, steps=90):
     return capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["large.npy.zst", "net.safetensors", "state.msgpack"])
-@pytest.mark.parametrize("harm", ["cut", "changed"])
+def cut(folder, name):
+    path = folder / name
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def changed(folder, name):
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def emptied(folder, name):
+    forge(folder, name, b"\x80" if name.endswith("msgpack") else b"{}")
+
+
+FILES = ("meta.json", "config.json", "large.npy.zst", "net.safetensors", "state.msgpack")
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        *((name, harm) for name in FILES for harm in (cut, changed)),
+        ("state.msgpack", emptied),
+        ("config.json", emptied),
+        ("state.msgpack", partial(forge, data=msgpack.encode({"rng": 1}))),
+        ("net.safetensors", partial(forge, data=safetensors.numpy.save({}))),
+        (
+            "net.safetensors",
+            partial(forge, data=safetensors.numpy.save({"tallies": np.zeros((9, 9))})),
+        ),
+    ],
+)
 def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
     train("tally", tmp_path)
     older, newest = sorted((tmp_path / "checkpoints").glob("step-*"))
-    content = (newest / name).read_bytes()
-    changed = content[:-9] if harm == "cut" else content[:-1] + bytes([content[-1] ^ 1])
-    (newest / name).write_bytes(changed)
+    harm(newest, name)
     said = resumed(capsys, tmp_path)
     (line,) = [line for line in said.splitlines() if line.startswith("warning")]
-    assert name in line and "resuming from the one before it" in line
+    assert newest.name in line and "resuming from the one before it" in line
     assert (tmp_path / "checkpoints" / f"{newest.name}.damaged").is_dir()
     latest = load_checkpoint(tmp_path)
     assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))

@@ -13,7 +13,7 @@ from impala.actors import make_actor
 from impala.config import ImpalaConfig
 from impala.train import run
 from impala.training import Training, make_collector
-from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.runs import KILLS, ROOT, as_words, interrupted, kill_actors, killed_runs, learner, raylet
@@ -103,7 +103,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_a
     command = [sys.executable, "-m", "impala.train"]
     for saved in killed_runs(command, flags, tmp_path, victim=victim):
         training = Training(replaced(QUICK, **ours, resume=True))
-        training.restore(tmp_path, None)
+        training.restore(load_to_resume(tmp_path), None)
         for name, tensor in training.agent.net.state_dict().items():
             assert torch.equal(tensor, saved.tensors["net"][name])
         reached = training.env_steps

@@ -6,6 +6,7 @@ import retro_agents.experience.collector
 from ppo2.train import learn
 from ppo2.training import Training
 from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.run.checkpoint import load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
 from tests.ppo2 import test_train
@@ -142,5 +143,5 @@ def test_a_saved_kl_weight_goes_on_with_its_own_penalty_only(corridor, tmp_path,
     begun.learner.kl_weight.fill_(0.7)
     begun.save(tmp_path, envs)
     training = Training(replaced(QUICK, kl_penalty=penalty), 3)
-    training.restore(tmp_path, corridor(3))
+    training.restore(load_to_resume(tmp_path), corridor(3))
     assert float(training.learner.kl_weight) == pytest.approx(weight)

@@ -17,7 +17,7 @@ from rainbow.training import Training
 from retro_agents.experience.actors import ActorBlock
 from retro_agents.experience.replay import FINAL
 from retro_agents.ground.arrays import whole
-from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
@@ -199,7 +199,7 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_step_once(victim, ray_ad
     command = [sys.executable, "-m", "rainbow.train"]
     for lives, saved in enumerate(killed_runs(command, flags, tmp_path, victim=victim)):
         training = Training(replaced(QUICK, **ours, resume=True), 2)
-        assert training.restore(tmp_path, None) is None
+        assert training.restore(load_to_resume(tmp_path), None) is None
         for name, tensor in training.agent.net.state_dict().items():
             assert torch.equal(tensor, saved.tensors["net"][name])
         for name in saved.arrays:

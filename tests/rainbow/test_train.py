@@ -12,7 +12,7 @@ from rainbow.train import PRESETS, parse, run
 from rainbow.training import Training
 from retro_agents.experience.replay import Replay
 from retro_agents.ground.errors import UserError
-from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import load_checkpoint, load_to_resume, save_checkpoint
 from retro_agents.run.config import read_file, replaced
 from retro_agents.run.metrics import read_columns
 from tests.runs import assert_same_run, play
@@ -123,7 +123,7 @@ def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_pa
     run(corridor(2), longer, tmp_path / "run")
     assert parse(again) == longer
     training = Training(longer, 2)
-    training.restore(tmp_path / "run", corridor(2))
+    training.restore(load_to_resume(tmp_path / "run"), corridor(2))
     assert training.learner.optimiser.param_groups[0]["lr"] == 0.002
     with pytest.raises(UserError, match="other rings"):
         run(corridor(1), replaced(longer, timesteps=400), tmp_path / "run")
@@ -180,7 +180,7 @@ def test_new_transitions_have_their_own_losses_as_priorities(corridor, tmp_path)
     config = replaced(QUICK, noisy=False, initial_priorities=True, learning_starts=10_000, n_step=5)
     run(corridor(2), config, tmp_path / "run")
     training = Training(config, 2)
-    training.restore(tmp_path / "run", corridor(2))
+    training.restore(load_to_resume(tmp_path / "run"), corridor(2))
     replay = training.replay
     drawable = np.flatnonzero(replay.tree.leaves)
     assert len(drawable) > 150

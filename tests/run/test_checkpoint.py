@@ -14,6 +14,7 @@ import torch
 
 import retro_agents
 import retro_agents.run.checkpoint
+import retro_agents.run.draft
 from retro_agents.ground.errors import Damaged, Diverged, UserError
 from retro_agents.run.checkpoint import (
     latest_checkpoint,
@@ -22,6 +23,7 @@ from retro_agents.run.checkpoint import (
     load_to_resume,
     save_checkpoint,
 )
+from tests.forged import forge, forge_meta
 
 ARRAYS = {
     "frames": np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3),
@@ -87,7 +89,7 @@ def test_weights_that_are_not_finite_are_neither_saved_nor_loaded(
     names = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
     assert names == ["step-000000010", "step-000000020"]
     with monkeypatch.context() as patch:  # as of another program
-        patch.setattr(retro_agents.run.checkpoint, "not_finite", lambda tensors: None)
+        patch.setattr(retro_agents.run.draft, "not_finite", lambda tensors: None)
         save(tmp_path / "checkpoints", 30, tensors=bad)
     with pytest.raises(Damaged, match=r"not finite .*the learning that saved it had diverged"):
         load_checkpoint(tmp_path)
@@ -167,21 +169,86 @@ def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path):
             _ = load_checkpoint(tmp_path).arrays["frames"]
 
 
-def test_foreign_or_odd_meta_is_a_user_error(tmp_path):
-    folder = save(tmp_path, 10)
-    meta = json.loads((folder / "meta.json").read_text())
-    for change, says in (
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
         ({"version": 99}, "format version 99"),
-        ({"files": {"../../x": {"size": 1, "sha256": ""}}}, "lacks its file"),
+        ({"format": "other"}, "foreign"),
         ({"files": {}}, "lacks its file"),
         ({"files": 3}, "is damaged"),
         ({"counters": {"env_steps": "x"}}, "is damaged"),
-        *((text, r"meta\.json") for text in ("", "{", "[]", "{}", '{"format": "other"}')),
-    ):
-        text = change if isinstance(change, str) else json.dumps(meta | change)
-        (folder / "meta.json").write_text(text)
-        with pytest.raises(UserError, match=says):
+        ({"counters": {"env_steps": -1}}, "is damaged"),
+        ({"counters": {}}, "counts no env_steps"),
+        ({"also": 1}, "is damaged"),
+        ({"agent": "x" * 1000}, "is damaged"),
+        ({"tables": {"metrics.csv": 10**30}}, "is damaged"),
+        *(({"file": file}, "no such file") for file in ("../../x", "agent.py", "x.npy.zst")),
+    ],
+)
+def test_foreign_or_odd_meta_is_a_user_error(change, says, tmp_path):
+    folder = save(tmp_path, 10)
+    if name := change.pop("file", ""):
+        (folder / name).parent.mkdir(exist_ok=True)
+        files = json.loads((folder / "meta.json").read_text())["files"]
+        change["files"] = files | {name: files["config.json"]}
+    forge_meta(folder, **change)
+    with pytest.raises(UserError, match=says):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "[" * 100_000, '{"format": "other"}'])
+def test_meta_of_anything_else_is_a_user_error(text, tmp_path):
+    (save(tmp_path, 10) / "meta.json").write_text(text)
+    with pytest.raises(Damaged, match=r"meta\.json is damaged"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_changed_bit_anywhere_in_meta_is_noticed(tmp_path):
+    path = save(tmp_path, 10) / "meta.json"
+    good = path.read_bytes()
+    for place in range(len(good)):
+        data = bytearray(good)
+        data[place] ^= 1 << place % 8
+        path.write_bytes(data)
+        with pytest.raises(Damaged):
             load_checkpoint(tmp_path)
+
+
+DEEP = {"json": b"[" * 200_000, "msgpack": b"\x91" * 200_000}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        *(("config.json", data) for data in (b"null", b"[]", b"{", b"1" * 9999, DEEP["json"])),
+        *(("state.msgpack", data) for data in (b"", b"\xc0", b"\xdd\xff\xff\xff\xff")),
+        ("state.msgpack", DEEP["msgpack"]),
+        ("state.msgpack", b"\x81\x01\x02"),  # a number names it
+        *(("net.safetensors", data) for data in (b"", b"x", b"\xff" * 64, bytes(64))),
+    ],
+    ids=repr,
+)
+def test_hostile_contents_under_right_checksums_are_a_line(name, data, tmp_path):
+    forge(save(tmp_path, 10), name, data)
+    with pytest.raises(Damaged) as caught:
+        load_checkpoint(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        *((change, "is damaged") for change in ({"dtype": "<f8"}, {"shape": [5]}, {"shape": [0]})),
+        ({"shape": [10**15, 4, 3]}, "more than is free"),
+    ],
+)
+def test_an_array_that_meta_describes_otherwise_is_a_line(change, says, tmp_path):
+    folder = save(tmp_path, 10)
+    files = json.loads((folder / "meta.json").read_text())["files"]
+    files["frames.npy.zst"] |= change
+    forge_meta(folder, files=files)
+    with pytest.raises(Damaged, match=says):
+        _ = load_checkpoint(tmp_path).arrays["frames"]
 
 
 def test_nothing_to_load_is_a_user_error(tmp_path):
@@ -248,10 +315,11 @@ def test_load_agent_imports_only_agent_packages(tmp_path, agent):
 def test_a_checkpoint_that_another_process_put_aside_is_passed_over(tmp_path, monkeypatch):
     older, newer = (save(tmp_path / "checkpoints", step) for step in (1, 2))
 
-    def load(folder):
+    def load(run_dir):
+        folder = latest_checkpoint(run_dir)
         if folder == newer:
             newer.rename(newer.with_name(newer.name + ".damaged"))
-            raise Damaged("cut off")
+            raise Damaged("cut off", folder)
         return load_checkpoint(folder)
 
     monkeypatch.setattr(retro_agents.run.checkpoint, "load_checkpoint", load)

@@ -7,7 +7,7 @@ import numpy as np
 
 from retro_agents.contract.envs import saved_states
 from retro_agents.ground.generators import generator_state, set_generator_state
-from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import save_checkpoint
 from retro_agents.run.run import RunState
 from tally.agent import TallyAgent, load
 
@@ -49,8 +49,7 @@ class Training(RunState):
             state={**state, "recent_returns": list(self.recent_returns)},
         )
 
-    def restore(self, run_dir, envs):
-        saved = load_to_resume(run_dir)
+    def restore(self, saved, envs):
         saved.check_run("rng")
         saved.check_same(self.config)
         self.agent.tallies[:] = saved.tensors["net"]["tallies"].numpy()

@@ -1,0 +1,32 @@
+"""How much memory this process may still take."""
+
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+MEMINFO = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+"""Where Linux says how much is available, and a container how much it may use."""
+
+
+def free_memory() -> float:
+    """Returns the bytes that this process may still take: of the machine, of its container, and of
+    `ulimit -v`; inf where none of them is known."""
+    limits = [float("inf")]
+    with suppress(OSError, ValueError, StopIteration):
+        lines = MEMINFO.read_text().splitlines()
+        limits.append(1024 * next(int(line.split()[1]) for line in lines if "MemAvail" in line))
+    with suppress(OSError, ValueError):  # the file says "max" where there is no limit
+        limit = int((CGROUP / "memory.max").read_text())
+        limits.append(limit - int((CGROUP / "memory.current").read_text()))
+    with suppress(OSError, ValueError):
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            limits.append(most - pages * resource.getpagesize())
+    return max(min(limits), 0.0)
+
+
+def gib(size: float) -> str:
+    """A size in bytes as text in GiB."""
+    return f"{size / 2**30:,.1f} GiB"

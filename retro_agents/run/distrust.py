@@ -1,0 +1,50 @@
+"""What is done about a checkpoint that is damaged, or holds what its agent cannot use."""
+
+import contextlib
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from retro_agents.ground.errors import Damaged, UserError
+from retro_agents.ground.files import complete_checkpoints, move_folder, unwritable
+from retro_agents.run.manifest import OTHER
+
+DAMAGED = ".damaged"
+"""Suffix of the name of a checkpoint that was set aside."""
+
+
+@contextlib.contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """For what an agent does with a checkpoint's contents: whatever it cannot use of them becomes
+    Damaged. A checkpoint may come from anybody, with any contents under right checksums."""
+    try:
+        yield
+    except (UserError, NotImplementedError):
+        raise
+    except (
+        *(LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError),
+        *(RuntimeError, MemoryError, EOFError),
+    ) as error:
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        text = f"{folder} does not hold what its agent saves ({reason}); {OTHER}"
+        raise Damaged(text, folder) from error
+
+
+def set_aside(error: Damaged) -> None:
+    """Renames a damaged checkpoint, so that the one before it is the newest, and says so. Raises
+    the error if there is none before it, or UserError if it cannot be renamed."""
+    folder = error.folder
+    if folder is not None and not folder.exists():
+        return  # another process of the run set it aside
+    if folder is None or len(complete_checkpoints(folder.parent)) < 2:
+        raise error
+    aside = folder.with_name(folder.name + DAMAGED)
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        move_folder(folder, aside)
+    except FileNotFoundError:  # as above
+        return
+    except OSError as failed:
+        raise unwritable(aside, failed) from None
+    print(f"warning: {error}; resuming from the one before it", file=sys.stderr)
