@@ -15,7 +15,7 @@ from jerk.learner import find_moves
 from jerk.memory import SequenceMemory
 from jerk.policy import EMBEDDING, BackingPolicy, Embedder, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
-from retro_agents.contract.policy import Actions, Flags, Images, Play
+from retro_agents.contract.policy import Actions, Flags, Images, Play, one_or_many
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import check_alike
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -60,6 +60,7 @@ class JerkAgent:
             )
         self.rows: list[ReplayRow] = []
 
+    @one_or_many
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """obs uint8 [N,C,H,W] -> actions int64 [N]. It remembers each row's position.
 

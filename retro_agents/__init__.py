@@ -1,7 +1,7 @@
 """Agents that learn games from pixels: what they share, and what one needs to use them.
 
 `load_agent` loads an agent, `make_env` and `make_vec` make environments of the Retro family, and
-`gymnasium.make("retro_agents:BrambleDash/BrambleWood.Act3-v0")` makes one by its name.
+`gymnasium.make("retro_agents:BrambleDash/train-v0")` makes one by its name.
 """
 
 from typing import Any
@@ -10,9 +10,11 @@ from retro_agents.ground.requirements import check
 
 check()
 
-from retro_agents.games.retro.register import register_levels  # noqa: E402  after the check
+from retro_agents.games.procgen.register import register_games  # noqa: E402  after the check
+from retro_agents.games.retro.register import register_levels  # noqa: E402
 
 register_levels()
+register_games()
 
 HOMES = {
     "load_agent": "retro_agents.run.checkpoint",

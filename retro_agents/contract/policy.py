@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, cast, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -43,6 +44,32 @@ def parse_play(play: Play) -> tuple[str, float]:
     return "epsilon", float(amount or 0.0)
 
 
+Act = TypeVar("Act", bound=Callable[..., Actions])
+
+
+def one_or_many(act: Act) -> Act:
+    """Makes an `act` of many observations [N,C,H,W] accept a single one too, [C,H,W] -> its action.
+    Raises UserError if they have another shape than the net's."""
+
+    @functools.wraps(act)
+    def acting(self: Any, obs: Images, **options: Any) -> Actions:
+        if obs.ndim == 3:
+            starts = options.get("starts")
+            options |= {} if starts is None else {"starts": np.atleast_1d(starts)}
+            return acting(self, obs[np.newaxis], **options)[0]
+        try:
+            return act(self, obs, **options)
+        except RuntimeError:
+            shape = self.config.env.spec().observation_shape
+            if obs.shape[1:] == shape:
+                raise
+            raise UserError(
+                f"observations {list(obs.shape)}: expected [N, *{list(shape)}]"
+            ) from None
+
+    return cast("Act", acting)
+
+
 OnCheckpoint = Callable[[Path, dict[str, float]], None]
 """Takes the run's folder, its env_steps, and mean_return: of the last hundred episodes, nan before
 one has ended."""
@@ -54,7 +81,7 @@ class Policy(Protocol):
     config: Any
 
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
-        """Chooses actions. obs uint8 [N,C,H,W] -> actions int64 [N].
+        """Chooses actions. obs uint8 [N,C,H,W] -> actions int64 [N]; or [C,H,W] -> one action.
 
         play: how; None: as the agent's checkpoint says. starts [N]: rows that begin an episode, for
         agents with a memory between calls.

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from retro_agents.contract.policy import Actions, Flags, Images, Play
+from retro_agents.contract.policy import Actions, Flags, Images, Play, one_or_many
 from retro_agents.ground.device import computes_in_bf16
 from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_critic
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
@@ -128,6 +128,7 @@ class PolicyAgent(NetAgent[Net, Config]):
     half = False
     """Whether the net acts in bf16."""
 
+    @one_or_many
     @torch.no_grad()
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
@@ -168,6 +169,7 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
             logits, values, after = self.net(images, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
+    @one_or_many
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
 

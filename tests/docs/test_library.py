@@ -22,7 +22,7 @@ def run(code, monkeypatch, tmp_path):
 def test_the_readmes_ten_lines(monkeypatch, tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert len(code.strip().splitlines()) <= 10
-    names = run(code.replace("range(300)", "range(5)"), monkeypatch, tmp_path)
+    names = run(code.replace('-v0")', '-v0", episode_steps=5)'), monkeypatch, tmp_path)
     assert names["obs"].shape == (4, 84, 84) and names["obs"].dtype == np.uint8
 
 

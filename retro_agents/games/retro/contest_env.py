@@ -9,9 +9,9 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from retro_agents.contract.named import METADATA
 from retro_agents.games.retro.emulator import BUTTONS, Emulator
-from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.rendering import METADATA
+from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.ground.generators import generator_state, set_generator_state
 
 
@@ -55,20 +55,24 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Returns the first screen; infos name the level. options["level"]: the Level to play."""
+        """Returns the first screen. options["level"]: the level to play, or its name."""
         if self.emulator.retro is None:
             raise ResetNeeded(self.lacks)
         super().reset(seed=seed)
         if options is not None and "level" in options:
-            self.emulator.load(options["level"])
+            level = options["level"]
+            self.emulator.load(parse_level(level) if isinstance(level, str) else level)
         self.emulator.reset()
         self.held, self.lacks = None, ""
-        level = {"level": str(self.emulator.level)}
-        return self.emulator.screen(), {**self.emulator.variables(), **level}
+        return self.emulator.screen(), self.info()
+
+    def info(self) -> dict[str, Any]:
+        """The values of the integration's variables, and the level."""
+        return {**self.emulator.variables(), "level": str(self.emulator.level)}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Returns (screen, summed reward, terminated, False, the integration's variables). Raises
-        ResetNeeded before a reset, or after close."""
+        """Returns (screen, summed reward, terminated, False, infos). Raises ResetNeeded before a
+        reset, or after close."""
         if self.lacks:
             raise ResetNeeded(self.lacks)
         key = action.tobytes()
@@ -76,7 +80,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if mask is None:
             mask = self.folded[key] = fold(action)
         reward, done = self.run(mask)
-        return self.emulator.screen(), reward, done, False, self.emulator.variables()
+        return self.emulator.screen(), reward, done, False, self.info()
 
     def run(self, mask: int) -> tuple[float, bool]:
         """Run up to `frame_skip` frames by the sticky rule. Returns (summed reward, done)."""

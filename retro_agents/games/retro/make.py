@@ -12,7 +12,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import ContestEnv
 from retro_agents.games.retro.engine import check_rules
 from retro_agents.games.retro.integrations import check_playable, is_native
-from retro_agents.games.retro.levels import Level, parse_level
+from retro_agents.games.retro.levels import Level, parse_level, parse_levels
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.native_env import NativeContestEnv, NativeEnv
 from retro_agents.games.retro.vector import RetroVectorEnv, assign_levels
@@ -114,22 +114,23 @@ def make_rotating_env(
 
 
 def make_vec(
-    levels: Sequence[Level],
+    levels: Sequence[Level] | str,
+    config: EnvConfig | None = None,
     *,
     num_envs: int,
-    config: EnvConfig | None = None,
     seed: int = 0,
     rotate_every: int = 0,
     part: slice = slice(None),
     record_dir: Path | str | None = None,
 ) -> RetroVectorEnv | NativeVectorEnv:
-    """`num_envs` environments that share the levels (see assign_levels).
+    """`num_envs` environments that share the levels (see assign_levels); text as for parse_levels.
 
     rotate_every: agent steps on a level before the next; 0: see Turns. part: make only these
     environments. record_dir: for a folder of .bk2 files per environment. Raises UserError if
     something is missing.
     """
     config = config or EnvConfig()
+    levels = parse_levels(levels) if isinstance(levels, str) else levels
     kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
     rows = assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
     return kind(

@@ -13,12 +13,12 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
 from retro_agents.contract.envs import Infos, Step
+from retro_agents.contract.named import METADATA
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.engine import POINTS, cartridge
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.native_rows import Batch, Rows
-from retro_agents.games.retro.rendering import METADATA
 from retro_agents.games.retro.vector import row_starts
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError

@@ -11,14 +11,14 @@ import gymnasium
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 
+from retro_agents.contract.named import METADATA
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import fold
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
 from retro_agents.games.retro.engine import PADS, POINTS, cartridge
 from retro_agents.games.retro.integrations import state_bytes
-from retro_agents.games.retro.levels import Level
+from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.games.retro.native_rows import Recorder, Rows
-from retro_agents.games.retro.rendering import METADATA
 from retro_agents.ground.errors import UserError
 
 
@@ -56,8 +56,9 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         self.lacks = "call reset() before the first step"
 
     def info(self) -> dict[str, Any]:
-        """The values of the integration's variables."""
-        return dict(zip(self.variables, self.game["variables"].item(), strict=True))
+        """The values of the integration's variables, and the level."""
+        found = dict(zip(self.variables, self.game["variables"].item(), strict=True))
+        return found | {"level": str(self.rows.levels[0])}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -68,6 +69,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
             raise ResetNeeded(self.lacks)
         game, rows = self.game, self.rows
         level = (options or {}).get("level", rows.levels[0])
+        level = parse_level(level) if isinstance(level, str) else level
         if level not in rows.games.cartridge.acts:
             raise UserError(f"{level} is not a level of this environment's game")
         self.lacks = ""
@@ -77,11 +79,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         if seed is not None:
             rows.games.seed(0, self.np_random)
         rows.start(0, level)
-        return rows.games.observations[0].copy(), {
-            **self.info(),
-            "level": str(rows.levels[0]),
-            **cut,
-        }
+        return rows.games.observations[0].copy(), {**self.info(), **cut}
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """One agent step. Raises ResetNeeded before a reset or after close, or InvalidAction."""

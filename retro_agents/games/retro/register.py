@@ -1,6 +1,7 @@
-"""The levels as Gymnasium's environments: GAME/STATE-v0, of every split.
+"""The levels as Gymnasium's environments: GAME/STATE-v0 of every split, and GAME/SPLIT-v0.
 
 gymnasium.make("retro_agents:BrambleDash/BrambleWood.Act3-v0", render_mode="rgb_array")
+gymnasium.make_vec("retro_agents:BrambleDash/train-v0", num_envs=64)
 """
 
 from __future__ import annotations
@@ -9,62 +10,88 @@ import csv
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import numpy as np
 
-from retro_agents.games.retro.rendering import METADATA
+from retro_agents.contract.named import ENTRY_METADATA, check_known, rendered
 from retro_agents.games.retro.splits import SPLITS
-from retro_agents.ground.errors import UserError
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
     from retro_agents.games.retro.config import EnvConfig
 
+REWARDS = {"reward_scale": 0.01, "backtracking": False}
+"""Rewards under these names: a hundredth of the contest's, which suits the usual settings of
+learners, so an episode's return is a hundredth of the score in this project's tables."""
+FAMILIES = {"bramble": "BrambleDash", "sonic": "Sonic"}
+"""First word of a split's name -> namespace of its name."""
+
 
 def register_levels() -> None:
-    """Register all levels with Gymnasium; the emulator is imported only when one is made."""
+    """Register all levels and splits with Gymnasium; nothing slow is imported before one is
+    made."""
     for split in sorted(SPLITS.glob("*.csv")):
+        first, _, rest = split.stem.partition("-")
+        _register(f"{FAMILIES[first]}/{rest}-v0", split.stem)
         with split.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 game = row["game"].partition("-Genesis")[0]
-                gymnasium.register(
-                    id=f"{game}/{row['state']}-v0",
-                    entry_point="retro_agents.games.retro.register:make_level",
-                    vector_entry_point="retro_agents.games.retro.register:make_levels",
-                    kwargs={"level": f"{row['game']}:{row['state']}"},
-                )
+                _register(f"{game}/{row['state']}-v0", f"{row['game']}:{row['state']}")
 
 
-def make_level(level: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
-    """Gymnasium's entry to `make_env`. settings: fields of EnvConfig. Raises UserError."""
+def _register(name: str, levels: str) -> None:
+    gymnasium.register(
+        id=name,
+        entry_point="retro_agents.games.retro.register:make_level",
+        vector_entry_point="retro_agents.games.retro.register:make_levels",
+        kwargs={"levels": levels, **REWARDS},
+    )
+
+
+class RandomLevel(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Begins each episode on one of several levels, drawn from the seed of the first reset."""
+
+    def __init__(self, env: gymnasium.Env, levels: list[Any]) -> None:
+        super().__init__(env)
+        self.levels, self.draws = levels, np.random.default_rng()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        """Begin an episode; options["level"]: on this level."""
+        if seed is not None:
+            self.draws = np.random.default_rng([seed, 1])
+        drawn = self.levels[self.draws.integers(len(self.levels))]
+        return self.env.reset(seed=seed, options={"level": drawn, **(options or {})})
+
+
+def make_level(levels: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
+    """Gymnasium's entry to `make_env`. levels: one, or several of which each episode plays one.
+    settings: fields of EnvConfig. Raises TypeError if one is unknown."""
+    from retro_agents.games.retro.levels import parse_levels
     from retro_agents.games.retro.make import make_env
 
-    env = make_env(level, config_of(render_mode, settings))
-    env.unwrapped.render_mode = render_mode
-    return env
+    config, found = config_of(settings), parse_levels(levels)
+    env = make_env(found[0], config)
+    return rendered(RandomLevel(env, found) if len(found) > 1 else env, render_mode)
 
 
-make_level.metadata = METADATA  # type: ignore[attr-defined]  # where Gymnasium looks
+make_level.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymnasium looks
 
 
 def make_levels(
-    level: str, *, num_envs: int, seed: int = 0, render_mode: str | None = None, **settings: Any
+    levels: str, *, num_envs: int, seed: int = 0, render_mode: str | None = None, **settings: Any
 ) -> VectorEnv:
-    """Gymnasium's entry to `make_vec`, of one level. Arguments and errors are those of
-    `make_level`."""
-    from retro_agents.games.retro.levels import parse_level
+    """Gymnasium's entry to `make_vec`. Arguments and errors are those of `make_level`."""
     from retro_agents.games.retro.make import make_vec
 
-    config = config_of(render_mode, settings)
-    envs = make_vec([parse_level(level)], num_envs=num_envs, config=config, seed=seed)
+    envs = make_vec(levels, config_of(settings), num_envs=num_envs, seed=seed)
     envs.render_mode = render_mode
     return envs
 
 
-def config_of(render_mode: str | None, settings: dict[str, Any]) -> EnvConfig:
-    """The config of these settings. Raises UserError if one of them, or the mode, is unknown."""
+def config_of(settings: dict[str, Any]) -> EnvConfig:
+    """The config with these fields. Raises TypeError if one is unknown."""
     from retro_agents.games.retro.config import EnvConfig
     from retro_agents.run.config import from_dict
 
-    if render_mode not in (None, *METADATA["render_modes"]):
-        raise UserError(f"unknown render_mode {render_mode!r}; expected rgb_array or none")
+    check_known(EnvConfig, settings)
     return from_dict(EnvConfig, settings)

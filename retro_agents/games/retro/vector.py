@@ -18,11 +18,11 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from retro_agents.contract.envs import Infos, Step, row_seeds
+from retro_agents.contract.named import METADATA
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import custom_folders
 from retro_agents.games.retro.levels import Level, parse_level
-from retro_agents.games.retro.rendering import METADATA
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import with_this_project
 

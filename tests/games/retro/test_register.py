@@ -9,6 +9,7 @@ from gymnasium.wrappers import vector
 from PIL import Image
 
 from retro_agents.contract.envs import ended_episodes
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.ground.errors import UserError
 
@@ -183,16 +184,63 @@ def test_a_level_is_made_by_name_as_make_env_makes_it():
 def test_every_level_of_the_splits_is_registered():
     names = {name for name in gymnasium.registry if "/" in name}
     assert {"BrambleDash/BrambleWood.Act1-v0", "SonicTheHedgehog/GreenHillZone.Act2-v0"} <= names
-    assert sum(name.startswith("BrambleDash/") for name in names) == 58
+    assert sum(name.startswith("BrambleDash/") for name in names) == 58 + 2  # splits
+
+
+def test_a_split_is_one_name_and_its_levels_are_drawn_by_the_seed():
+    env = gymnasium.make("retro_agents:BrambleDash/test-v0", **SMALL)
+    levels = [[env.reset(seed=3)[1]["level"]] + [env.reset()[1]["level"] for _ in range(9)]] * 2
+    assert levels[0] == levels[1] and len(set(levels[0])) > 3
+    assert env.reset(options={"level": levels[0][2]})[1]["level"] == levels[0][2]
+    assert env.step(1)[-1]["level"] == levels[0][2]
+    env.close()
+    envs = gymnasium.make_vec("retro_agents:BrambleDash/test-v0", num_envs=11, **SMALL)
+    assert len(set(envs.reset()[1]["level"])) == 11
+    envs.close()
+    assert make_vec("bramble-test", EnvConfig(), num_envs=2).num_envs == 2
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_named_vector_is_wrapped_in_both_of_gymnasiums_modes(mode):
+    envs = gymnasium.make_vec(
+        ID, num_envs=2, vectorization_mode=mode, wrappers=[wrappers.FlattenObservation], **SMALL
+    )
+    assert envs.reset(seed=1)[0].shape == (2, 4 * 20 * 24)
+    envs.close()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_window_is_opened_for_the_render_mode_human():
+    env = gymnasium.make(ID, **SMALL | {"render_mode": "human"})
+    env.reset()
+    env.step(1)
+    assert env.render_mode == "human" and env.render() is None
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*(pkg_resources|invalid escape)")
+def test_the_return_that_gymnasium_counts_is_a_hundredth_of_the_score():
+    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(ID, episode_steps=60))
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    info = {}
+    while "episode" not in info:
+        info = env.step(env.action_space.sample())[-1]
+    assert info["episode"]["r"] * 100 == pytest.approx(info["episode_record"]["r"])
+    env.close()
 
 
 @pytest.mark.parametrize(
     ("settings", "says"),
-    [({"frame_stac": 2}, "frame_stack"), ({"render_mode": "ansi"}, "rgb_array")],
+    [
+        ({"frame_stac": 2}, (TypeError, "frame_stack")),
+        ({"frame_stack": 0}, (UserError, "1 or more")),
+        ({"render_mode": "ansi"}, (ValueError, "rgb_array")),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:.*possible render_modes")
 def test_settings_that_are_none_are_said(settings, says):
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(says[0], match=says[1]):
         gymnasium.make(ID, **settings)
 
 

@@ -1,0 +1,56 @@
+"""Procgen's games as Gymnasium's environments: Procgen/GAME-v0.
+
+gymnasium.make("retro_agents:Procgen/coinrun-v0", num_levels=200)
+gymnasium.make_vec("retro_agents:Procgen/coinrun-v0", num_envs=64, num_levels=200)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from retro_agents.contract.named import ENTRY_METADATA, OneRow, check_known, rendered
+from retro_agents.games.procgen.games import GAMES, PREFIX
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+    from retro_agents.games.procgen.vector import ProcgenVectorEnv
+
+
+def register_games() -> None:
+    """Register the games; EnvPool is imported only when one is made."""
+    for game in GAMES:
+        gymnasium.register(
+            id=f"Procgen/{game}-v0",
+            entry_point="retro_agents.games.procgen.register:make_game",
+            vector_entry_point="retro_agents.games.procgen.register:make_games",
+            kwargs={"game": game},
+        )
+
+
+def make_game(game: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
+    """One game, whose level is drawn anew for each episode. settings: fields of ProcgenConfig.
+    Raises TypeError if one is unknown."""
+    return rendered(OneRow(_games(game, 1, 0, settings)), render_mode)
+
+
+make_game.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymnasium looks
+
+
+def make_games(
+    game: str, *, num_envs: int, seed: int = 0, render_mode: None = None, **settings: Any
+) -> VectorEnv:
+    """Many environments of a game, which draw no pictures but their observations."""
+    return _games(game, num_envs, seed, settings)
+
+
+def _games(game: str, num_envs: int, seed: int, settings: dict[str, Any]) -> ProcgenVectorEnv:
+    from retro_agents.games.procgen.config import ProcgenConfig
+    from retro_agents.games.procgen.vector import make_vec
+    from retro_agents.run.config import from_dict
+
+    check_known(ProcgenConfig, settings)
+    config = from_dict(ProcgenConfig, settings)
+    return make_vec(PREFIX + game, num_envs=num_envs, config=config, seed=seed)

@@ -1,0 +1,40 @@
+"""Procgen's games by Gymnasium's names."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+ID = "retro_agents:Procgen/bigfish-v0"
+
+
+def test_a_game_keeps_to_gymnasiums_interface():
+    env = gymnasium.make(ID, num_levels=5, render_mode="rgb_array")
+    check_env(env.unwrapped)
+    env.close()
+
+
+def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_first():
+    env = gymnasium.make(ID, num_levels=5, frames="0,-1")
+    first, info = env.reset(seed=2)
+    env.action_space.seed(0)
+    over = False
+    while not over:
+        obs, _, terminated, truncated, info = env.step(env.action_space.sample())
+        over = terminated or truncated
+    assert info["episode_record"]["level"] == info["level"]
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+    begun, _ = env.reset()
+    assert not (begun == obs).all()
+    np.testing.assert_array_equal(env.reset(seed=2)[0], first)
+    env.close()
+
+
+def test_many_are_made_by_the_same_name():
+    envs = gymnasium.make_vec(ID, num_envs=3, num_levels=5)
+    assert envs.reset(seed=1)[0].shape == (3, 3, 64, 64)
+    envs.close()
+    with pytest.raises(TypeError, match="num_levels"):
+        gymnasium.make_vec(ID, num_envs=3, levels=5)
