@@ -14,6 +14,8 @@ from lsh_memory.storage import CENTRED_AT, Storage
 from retro_agents.ground.ranges import Count, Natural, check
 from retro_agents.run.config import from_dict
 
+ROUNDING = 1e-6
+"""By so much the cosine of equal embeddings may be below 1 in fp32."""
 KERNEL_DELTA = 1e-3
 
 
@@ -28,7 +30,8 @@ class MemoryConfig:
     capacity: Count = 100_000
     """Entries at most; the least recently used one makes room for another."""
     merge_above: float = 0.9995
-    """Cosine from which an entry with the same action is a near-duplicate; above 1: none is."""
+    """Cosine from which an entry with the same action is a near-duplicate; 1: only an equal one;
+    above 1: none is."""
     candidates: Count = 2_000
     """Entries compared by whole codes, an eighth of them exactly: more recall costs more time."""
     seed: Natural = 0
@@ -84,7 +87,8 @@ class EpisodicMemory:
             raise ValueError(f"action {action}, return {return_to_go} cannot be stored")
         storage = self.storage
         if self.config.merge_above <= 1.0:
-            slots, cosines = self.index.similar(unit, self.config.merge_above)
+            least = min(self.config.merge_above, 1.0 - ROUNDING)
+            slots, cosines = self.index.similar(unit, least)
             cosines = np.where(storage.actions[slots] == action, cosines, -np.inf)
             if len(slots) and cosines.max() > -np.inf:
                 slot = int(slots[cosines.argmax()])

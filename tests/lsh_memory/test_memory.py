@@ -81,6 +81,18 @@ def test_near_duplicate_of_the_same_action_keeps_the_better_return():
     assert dict(zip(near.actions.tolist(), near.returns.tolist(), strict=True)) == {1: 9.0, 2: 1.0}
 
 
+@pytest.mark.parametrize("factor", [1.0, 3.0, 1e-3])
+def test_at_one_all_that_are_equal_are_merged_and_no_others(factor):
+    """Whatever their length: in fp32 the cosine of equal ones may be below 1."""
+    memory = EpisodicMemory(dataclasses.replace(SMALL, features=300, merge_above=1.0))
+    rows = np.random.default_rng(0).normal(size=(30, 300)).astype(np.float32)
+    slots = memory.add_batch(rows, [0] * 30, [1.0] * 30).tolist()
+    again = memory.add_batch(rows * np.float32(factor), [0] * 30, [1.0] * 30).tolist()
+    assert slots == again == [*range(30)]
+    rows[:, 0] += 0.05
+    assert memory.add(rows[0], 0, 1.0) == 30
+
+
 def test_nothing_is_merged_above_one():
     memory = EpisodicMemory(dataclasses.replace(SMALL, merge_above=1.1))
     assert memory.add_batch(np.ones((5, 16)), [0] * 5, [1.0] * 5).tolist() == [0, 1, 2, 3, 4]
