@@ -50,11 +50,7 @@ class Actor:
         sequences = None
         if collector.rollout.full:
             sequences = sequences_of(
-                collector.rollout,
-                self.obs,
-                starts=collector.starts,
-                state=collector.state,
-                version=version,
+                collector.rollout, self.obs, starts=collector.starts, version=version
             )
             collector.begin_rollout()
         return Block(sequences, collector.env_steps - before, episodes)

@@ -87,11 +87,13 @@ class Learner:
             self.tensor(getattr(batch, name))
             for name in ("actions", "logp", "rewards", "terminated", "ended")
         )
+        ends: dict[int, Tensor] = {}
         logits, values = self.seen(
             batch.obs.reshape(-1, *batch.obs.shape[2:]),
-            states=batch.states,
+            states=self.tensor(batch.states),
             starts=batch.starts.ravel(),
             steps=steps + 1,
+            ends=ends,
         )
         log_probs = logits.log_softmax(dim=1).view(steps + 1, count, -1)[:-1]
         values = values.view(steps + 1, count)
@@ -102,7 +104,7 @@ class Learner:
                 log_ratios,
                 rewards,
                 values[:-1],
-                self.next_values(batch, values),
+                self.next_values(batch, values, ends),
                 terminated,
                 ended,
                 gamma=config.gamma,
@@ -124,28 +126,39 @@ class Learner:
         return loss, metrics
 
     @torch.no_grad()
-    def next_values(self, batch: Sequences, values: Tensor) -> Tensor:
+    def next_values(self, batch: Sequences, values: Tensor, ends: dict[int, Tensor]) -> Tensor:
         """Values [T,N] of the states that the steps reached, before any reset; meaningless where
-        terminated. values [T+1,N]: of the observations."""
+        terminated. values [T+1,N]: of the observations; ends: recurrent states, as the core gives
+        them."""
         reached = values[1:].clone()
         if len(batch.cut_at):
-            none_starts = np.zeros(len(batch.cut_at), bool)
-            _, cut = self.seen(batch.cut_obs, states=batch.cut_states, starts=none_starts, steps=1)
             steps, columns = self.tensor(batch.cut_at).unbind(dim=1)
+            states = values.new_zeros(len(steps), 0)
+            if ends:
+                states = torch.stack([ends[t + 1][n] for t, n in batch.cut_at.tolist()])
+            none_starts = np.zeros(len(steps), bool)
+            _, cut = self.seen(batch.cut_obs, states=states, starts=none_starts, steps=1)
             reached[steps, columns] = cut
         return reached
 
     def seen(
-        self, obs: np.ndarray, *, states: np.ndarray, starts: np.ndarray, steps: int
+        self,
+        obs: np.ndarray,
+        *,
+        states: Tensor,
+        starts: np.ndarray,
+        steps: int,
+        ends: dict[int, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Evaluates images [B,H,W,C], `steps` steps of B/steps sequences, step by step. Returns
-        logits and values."""
+        logits and values. ends: as for the core."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 self.tensor(obs).permute(0, 3, 1, 2),
-                state=self.tensor(states),
+                state=states,
                 starts=self.tensor(starts),
                 steps=steps,
+                ends=ends,
             )
         return logits, values
 

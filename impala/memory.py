@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,6 @@ class Sequences:
     """[F,2]: step and environment of each truncation."""
     cut_obs: NDArray[np.uint8]
     """[F,H,W,C]: the last observation of each truncated episode."""
-    cut_states: NDArray[np.float32]
-    """[F,S]: the net's recurrent state before that observation."""
     versions: NDArray[np.int64]
     """[N]: version of the weights that acted, in updates."""
 
@@ -55,7 +53,6 @@ class Sequences:
             versions=self.versions[begin:end].copy(),
             cut_at=self.cut_at[inside] - np.array([0, begin]),
             cut_obs=self.cut_obs[inside],
-            cut_states=self.cut_states[inside],
         )
 
 
@@ -81,17 +78,16 @@ def joined(parts: Sequence[Sequences]) -> Sequences:
 
 
 def sequences_of(
-    rollout: Rollout, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_], state: Any, version: int
+    rollout: Rollout, obs: NDArray[np.uint8], *, starts: NDArray[np.bool_], version: int
 ) -> Sequences:
-    """Copies a full rollout. obs [N,C,H,W], starts [N] and state [N,S] follow its last step."""
+    """Copies a full rollout. obs [N,C,H,W] and starts [N] follow its last step."""
     cut_at = np.array([*rollout.finals], np.int64).reshape(-1, 2)
-    states = np.concatenate([rollout.states.cpu().numpy(), state.cpu().numpy()[None]])
     last = obs.transpose(0, 2, 3, 1)
     cut_obs = [image.transpose(1, 2, 0) for image in rollout.finals.values()]
     return Sequences(
         obs=np.concatenate([rollout.obs.cpu().numpy(), last[None]]),
         starts=np.concatenate([rollout.starts, starts[None]]),
-        states=states[0],
+        states=rollout.states[0].cpu().numpy().copy(),
         actions=rollout.actions.cpu().numpy().copy(),
         logp=rollout.logp.cpu().numpy().copy(),
         rewards=rollout.rewards.copy(),
@@ -99,7 +95,6 @@ def sequences_of(
         ended=rollout.ended.copy(),
         cut_at=cut_at,
         cut_obs=np.stack(cut_obs) if cut_obs else np.empty((0, *last.shape[1:]), np.uint8),
-        cut_states=states[cut_at[:, 0] + 1, cut_at[:, 1]],
         versions=np.full(len(starts), version),
     )
 

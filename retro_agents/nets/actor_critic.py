@@ -42,16 +42,17 @@ class ActorCritic(nn.Module):
         starts: Tensor,
         steps: int = 1,
         kept: Tensor | None = None,
+        ends: dict[int, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """state [N,S] before the first step; starts bool [B]: rows that begin an episode. kept
-        [B,hidden]: factors on the fully connected layer's units (dropout).
+        [B,hidden]: factors on the fully connected layer's units (dropout). ends: as for the core.
         Returns (logits, values, state after the last step)."""
         features = torch.relu(self.hidden(self.encoder(obs)))
         if kept is not None:
             features = features * kept
         if self.core is not None:
             sequence = features.view(steps, -1, features.shape[1])
-            out, state = self.core(sequence, state, starts.view(steps, -1))
+            out, state = self.core(sequence, state, starts.view(steps, -1), ends=ends)
             features = out.flatten(0, 1)
         logits, values = in_fp32(self.head, features)
         return logits, values.squeeze(1), state

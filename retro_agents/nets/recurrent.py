@@ -25,9 +25,17 @@ class RecurrentCore(nn.Module):
         self.cells = CORES[kind](features, hidden)
         orthogonal_gates(self.cells)
 
-    def forward(self, x: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self,
+        x: Tensor,
+        state: Tensor,
+        starts: Tensor,
+        *,
+        ends: dict[int, Tensor] | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """x [T,N,F], state [N,S] before x[0], starts bool [T,N] -> (out [T,N,hidden], state [N,S]
         after x[T-1]). starts[t,n]: x[t,n] is the first of an episode, so its state is zero.
+        ends: is given the states [N,S] before each step t at which an episode starts, not zeroed.
 
         Runs whole stretches in which no episode starts, in fp32 even under autocast.
         """
@@ -42,6 +50,8 @@ class RecurrentCore(nn.Module):
         with torch.autocast(x.device.type, enabled=False):
             x, state = x.float(), state.float()
             for begin, end in pairwise(cuts):
+                if ends is not None:
+                    ends[begin] = state
                 state = torch.where(starts[begin, :, None], torch.zeros_like(state), state)
                 out, state = self._stretch(x[begin:end], state)
                 outputs.append(out)

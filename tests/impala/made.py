@@ -23,6 +23,5 @@ def sequences(count, *, steps=5, image=(6, 6, 4), state=0, actions=7, version=0,
         ended=ended,
         cut_at=cut_at,
         cut_obs=rng.integers(256, size=(len(cut_at), *image), dtype=np.uint8),
-        cut_states=rng.normal(size=(len(cut_at), state)).astype(np.float32),
         versions=np.full(count, version),
     )

@@ -45,12 +45,13 @@ def slow_loss(net, batch, config):
     cuts = {tuple(at): number for number, at in enumerate(batch.cut_at.tolist())}
     total = torch.zeros(())
     for n in range(count):
-        state, logits, values = torch.from_numpy(batch.states[n : n + 1]), [], []
+        state, states, logits, values = torch.from_numpy(batch.states[n : n + 1]), [], [], []
         for t in range(steps + 1):
             begins = torch.tensor([bool(batch.starts[t, n])])
             out, value, state = net(images[t, n : n + 1], state=state, starts=begins)
             logits.append(out[0])
             values.append(value[0])
+            states.append(state)  # of the net that learns, not of the one that acted
         logp = [logits[t].log_softmax(0)[batch.actions[t, n]] for t in range(steps)]
         ratio = [float((logp[t].detach() - batch.logp[t, n]).exp()) for t in range(steps)]
         known = [float(value.detach()) for value in values]
@@ -61,8 +62,7 @@ def slow_loss(net, batch, config):
                 reached[t] = 0.0
             elif (t, n) in cuts:
                 at = cuts[t, n]
-                before = torch.from_numpy(batch.cut_states[at : at + 1])
-                last = net(cut[at : at + 1], state=before, starts=torch.tensor([False]))
+                last = net(cut[at : at + 1], state=states[t], starts=torch.tensor([False]))
                 reached[t] = float(last[1].detach())
         v = known.copy()
         for t in reversed(range(steps)):
