@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
-from retro_agents.ground.output import lasting_output
+from retro_agents.ground.output import lasting_output, printable
 from retro_agents.ground.requirements import IN_CHECKOUT
 
 P = ParamSpec("P")
@@ -97,7 +97,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
         try:
             main(*args, **kwargs)
         except UserError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {printable(str(error))}", file=sys.stderr)
             raise SystemExit(2) from None
         except ModuleNotFoundError as error:
             module = (error.name or "").partition(".")[0]

@@ -44,6 +44,12 @@ class Lasting:
                 self.error = error
 
 
+def printable(text: str) -> str:
+    """Text in which control characters, such as line breaks in the name of a file, are escapes, so
+    that it stays one line and says nothing to the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 @contextmanager
 def lasting_output() -> Iterator[None]:
     """Makes standard output and standard error `Lasting`. At the end, if standard output could not

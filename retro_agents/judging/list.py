@@ -12,6 +12,7 @@ from typing import Literal
 from retro_agents.games.families import level_names, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
+from retro_agents.ground.output import printable
 from retro_agents.run.agents import AGENTS, find_given, is_package, shipped
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import preset_names
@@ -68,7 +69,7 @@ def main() -> None:
     """Run the command line."""
     config = parse_command(ListConfig, command="retro-agents list")
     for line in lines(config.what, config.of):
-        print(line)
+        print(printable(line))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,13 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from retro_agents.games.retro.rom_library import Library, Line, build_games, import_files
+from retro_agents.games.retro.rom_library import (
+    Library,
+    Line,
+    build_games,
+    import_files,
+    still_wanted,
+)
 from retro_agents.ground.errors import Parser, command
 
 
@@ -36,6 +42,7 @@ def main() -> None:
     files = report(import_files(library, paths))
     count = files + report(build_games(library))
     print(f"{count['imported']} imported, {count['there']} there already, {count['built']} built")
+    report(still_wanted(library))
     for split in split_names():
         if split.startswith("sonic"):
             print(split_fact(split).text)

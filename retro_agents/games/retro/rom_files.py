@@ -6,10 +6,11 @@ Which ROMs are wanted is decided in `rom_library.py`.
 import io
 import lzma
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_BYTES = 32 << 20
@@ -17,6 +18,7 @@ MAX_BYTES = 32 << 20
 MAX_DEPTH = 3
 """Deepest nesting of archives."""
 TOO_LARGE = f"is larger than any ROM ({MAX_BYTES >> 20} MiB)"
+TOO_MUCH = "is not opened further: these archives hold too much for one import; give fewer"
 DAMAGED = "is a damaged or unusual zip ({}): unpack it first"
 ARCHIVES = {
     b"7z\xbc\xaf": "7z",
@@ -24,10 +26,15 @@ ARCHIVES = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7z": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"LZIP": "lzip",
+    b"MSCF": "cabinet",
+    b"PK\x07\x08": "split zip",
 }
 ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(EOFError, OSError, ValueError, NotImplementedError),
+    *(EOFError, OSError, ValueError, NotImplementedError, MemoryError),
 )
 """Errors from a damaged zip, or one packed in an unusual way."""
 REGIONS = {"J": (1, "Japan"), "U": (4, "USA"), "E": (8, "Europe")}
@@ -41,6 +48,21 @@ class Content:
     where: str
     data: bytes
     problem: str = ""
+
+
+@dataclass
+class Allowance:
+    """What the archives of one import may hold in all."""
+
+    files: int = 200_000
+    size: int = 64 << 30
+    """In bytes, unpacked."""
+    until: float = field(default_factory=lambda: time.monotonic() + 1800.0)
+
+    def spend(self, size: int) -> bool:
+        """Counts a file. Returns whether it was allowed."""
+        self.files, self.size = self.files - 1, self.size - size
+        return self.files >= 0 and self.size >= 0 and time.monotonic() < self.until
 
 
 @dataclass(frozen=True)
@@ -57,7 +79,7 @@ class Heading:
         return f"“{self.title}” ({self.serial}{place})"
 
 
-def read_contents(path: Path) -> Iterator[Content]:
+def read_contents(path: Path, allowance: Allowance) -> Iterator[Content]:
     """Yields the file itself (an arcade set is a whole zip), and each file in it if it is a zip."""
     try:
         too_large = path.stat().st_size > MAX_BYTES
@@ -71,7 +93,7 @@ def read_contents(path: Path) -> Iterator[Content]:
     elif not is_zip(data):
         yield Content(str(path), b"", TOO_LARGE)
     if is_zip(data):
-        yield from zipped(str(path), path if too_large else io.BytesIO(data), 1)
+        yield from zipped(str(path), path if too_large else io.BytesIO(data), 1, allowance)
 
 
 def is_zip(data: bytes) -> bool:
@@ -79,7 +101,9 @@ def is_zip(data: bytes) -> bool:
     return data[:4] == b"PK\x03\x04"
 
 
-def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Content]:
+def zipped(
+    where: str, packed: Path | io.BytesIO, depth: int, allowance: Allowance
+) -> Iterator[Content]:
     """Yields the files in a zip, and in the zips in it. A zip on the disk may be of any size."""
     if depth > MAX_DEPTH:
         yield Content(where, b"", f"is nested more than {MAX_DEPTH} archives deep")
@@ -91,9 +115,12 @@ def zipped(where: str, packed: Path | io.BytesIO, depth: int) -> Iterator[Conten
                     continue
                 inside = f"{where}/{entry.filename}"
                 content, problem = unpacked(archive, entry)
+                if not allowance.spend(len(content) or MAX_BYTES):
+                    yield Content(where, b"", TOO_MUCH)
+                    return
                 yield Content(inside, content, problem)
                 if is_zip(content):
-                    yield from zipped(inside, io.BytesIO(content), depth + 1)
+                    yield from zipped(inside, io.BytesIO(content), depth + 1, allowance)
     except ZIP_ERRORS as error:
         yield Content(where, b"", DAMAGED.format(error))
 
@@ -116,20 +143,66 @@ def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     yield data, data
     if data[:4] == b"NES\x1a":  # the emulator needs this header, the hash is without it
         yield data[16:], data
-    if len(data) % 1024 == 512:  # a copier's header
-        yield data[512:], data[512:]
-        plain = deinterleaved(data[512:])
-        yield plain, plain
+    bodies = [data, data[512:]] if len(data) % 1024 == 512 else [data]  # 512: a copier's header
+    for body in bodies:
+        for plain in (body, *reordered(body, copied=body is not data)):
+            if plain is not data:
+                yield plain, plain
+            for rom in unpadded(plain):
+                yield rom, rom
+
+
+def reordered(body: bytes, *, copied: bool) -> Iterator[bytes]:
+    """Yields the body of a Mega Drive dump in the console's order, if its heading is there then.
+    copied: it had a copier's header, so it is tried without a heading too."""
+    half = len(body) // 2
+    if copied or has_heading(deinterleaved(body[:0x4000])):
+        yield deinterleaved(body)
+    for odd, even in ((body[:half], body[half:]), (body[half:], body[:half])):
+        if has_heading(woven(odd[:0x100], even[:0x100])):  # as a Multi Game Doctor writes it
+            yield woven(odd, even)
+    if has_heading(woven(body[:0x200:2], body[1:0x200:2])):
+        yield woven(body[::2], body[1::2])
 
 
 def deinterleaved(body: bytes) -> bytes:
     """A Super Magic Drive dump's body in the console's order: each 16 KiB block holds its odd
     bytes, then its even ones."""
-    plain = bytearray(len(body))
-    for start in range(0, len(body) - 0x3FFF, 0x4000):
-        plain[start + 1 : start + 0x4000 : 2] = body[start : start + 0x2000]
-        plain[start : start + 0x4000 : 2] = body[start + 0x2000 : start + 0x4000]
+    blocks = range(0, len(body) - 0x3FFF, 0x4000)
+    plain = [woven(body[at : at + 0x2000], body[at + 0x2000 : at + 0x4000]) for at in blocks]
+    return b"".join(plain).ljust(len(body), b"\0")
+
+
+def woven(odd: bytes, even: bytes) -> bytes:
+    """Bytes that alternate, an even one first."""
+    plain = bytearray(2 * min(len(odd), len(even)))
+    plain[1::2], plain[::2] = odd[: len(plain) // 2], even[: len(plain) // 2]
     return bytes(plain)
+
+
+def unpadded(rom: bytes) -> Iterator[bytes]:
+    """Yields a ROM without what a dump of a larger chip holds behind it: up to the end in its
+    heading, its first half if both are the same, and up to a power of two before equal bytes."""
+    if has_heading(rom) and len(rom) > (size := size_in(rom)) >= 0x200:
+        yield rom[:size]
+    half = len(rom)
+    while half % 2 == 0 and half > 0x4000 and rom[: half // 2] == rom[half // 2 : half]:
+        half //= 2
+        yield rom[:half]
+    size = max(0x4000, 1 << max(len(rom.rstrip(rom[-1:])) - 1, 0).bit_length())
+    while size < len(rom):
+        yield rom[:size]
+        size *= 2
+
+
+def has_heading(rom: bytes) -> bool:
+    """Whether a Mega Drive heading is where it should be."""
+    return b"SEGA" in rom[0x100:0x110] and len(rom) >= 0x200
+
+
+def size_in(rom: bytes) -> int:
+    """The size that a Mega Drive heading says."""
+    return int.from_bytes(rom[0x1A4:0x1A8], "big") + 1
 
 
 def heading(data: bytes) -> Heading | None:
@@ -139,11 +212,10 @@ def heading(data: bytes) -> Heading | None:
         return " ".join(rom[start:end].decode("latin-1").replace("\0", " ").split())
 
     for _, rom in dumps(data):
-        if b"SEGA" in rom[0x100:0x110] and len(rom) >= 0x200:
+        if has_heading(rom):
             title = text(rom, 0x150, 0x180) or text(rom, 0x120, 0x150)
-            size = int.from_bytes(rom[0x1A4:0x1A8], "big") + 1
             serial, places = text(rom, 0x180, 0x18E), text(rom, 0x1F0, 0x1F3)
-            return Heading(title, serial, regions(places), size)
+            return Heading(title, serial, regions(places), size_in(rom))
     return None
 
 
@@ -156,4 +228,8 @@ def regions(code: str) -> str:
 
 def archive_kind(data: bytes) -> str | None:
     """The name of an archive format that is not opened here, or None."""
+    if data[257:262] == b"ustar":
+        return "tar"
+    if data[2:4] == b"-l" and data[6:7] == b"-":
+        return "LHA"
     return next((name for magic, name in ARCHIVES.items() if data.startswith(magic)), None)

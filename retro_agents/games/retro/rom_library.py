@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vcdiff_decoder import VCDIFFError, decode
+from vcdiff_decoder import Decoder, VCDIFFError, decode, parse_delta
+from vcdiff_decoder.addresscache import AddressCache
 
 from retro_agents.games.retro.integrations import retro_data
 from retro_agents.games.retro.rom_files import (
+    MAX_BYTES,
+    Allowance,
     Content,
     archive_kind,
     dumps,
@@ -20,6 +23,7 @@ from retro_agents.games.retro.rom_files import (
 )
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted
+from retro_agents.ground.output import printable
 
 JOINED = {
     "SonicAndKnuckles3-Genesis-v0": ("SonicAndKnuckles-Genesis-v0", "SonicTheHedgehog3-Genesis-v0")
@@ -27,16 +31,25 @@ JOINED = {
 """Games of two cartridges, one plugged into the other: their ROM is both, concatenated."""
 
 
+TITLES = {
+    "69e102855d4389c3fd1a8f3dc7d193f8eee5fe5b": "Sonic the Hedgehog, World, revision 01",
+    "8bca5dcef1af3e00098666fd892dc1c2a76333f9": "Sonic the Hedgehog 2, World, revision 01",
+    "75e9c4705259d84112b3e697a6c00a0813d47d71": "Sonic the Hedgehog 3, USA",
+    "88d6499d874dcb5721ff58d76fe1b9af811192e3": "Sonic & Knuckles, World",
+}
+"""SHA-1 of the contest's cartridges -> title, region and revision; the other games are built."""
+
+
 @dataclass(frozen=True)
 class Line:
-    """One line of the report. what: imported, there, built, no, or missing."""
+    """One line of the report. what: imported, there, built, no, missing, or wanted."""
 
     what: str
     name: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.what:9} {self.name}: {self.text}"
+        return printable(f"{self.what:9} {self.name}: {self.text}")
 
 
 @dataclass
@@ -101,12 +114,13 @@ def original_name(game_folder: Path) -> list[str]:
 
 def import_files(library: Library, paths: Iterable[Path]) -> Iterator[Line]:
     """Import each file, and every file below each folder. Raises UserError if one is missing."""
+    allowance = Allowance()
     for path in paths:
         if not may_be_file(path) and not path.is_dir():
             raise UserError(f"no file or folder {path}: give the folder that holds your ROMs")
         below = (file for file in path.rglob("*") if may_be_file(file))
         for file in [path] if may_be_file(path) else sorted(below):
-            yield from import_file(library, file)
+            yield from import_file(library, file, allowance)
 
 
 def may_be_file(path: Path) -> bool:
@@ -117,9 +131,9 @@ def may_be_file(path: Path) -> bool:
         return True
 
 
-def import_file(library: Library, path: Path) -> Iterator[Line]:
+def import_file(library: Library, path: Path, allowance: Allowance) -> Iterator[Line]:
     """Yields a line for the file, or one for each file in a zip that is not itself a ROM."""
-    for content in read_contents(path):
+    for content in read_contents(path, allowance):
         line = import_content(library, content)
         if line.what != "no" or content.problem or not is_zip(content.data):
             yield line
@@ -140,12 +154,17 @@ def import_content(library: Library, content: Content) -> Line:
 
 
 def why_not(library: Library, content: bytes) -> str:
-    """Why stable-retro does not want a file, from the file's own header."""
+    """Why stable-retro does not want a file, from the file's own header, and its SHA-1."""
+    return f"{reason(library, content)} (SHA-1 {digest(content)})"
+
+
+def reason(library: Library, content: bytes) -> str:
+    """Why stable-retro does not want a file."""
     if (kind := archive_kind(content)) is not None:
         return f"is a {kind} archive, which is not opened here: unpack it first"
     header = heading(content)
     if header is None:
-        return f"no ROM that stable-retro knows (SHA-1 {digest(content)})"
+        return "no ROM that stable-retro knows"
     if len(content) < header.size:
         return f"{header} is cut off: {len(content)} of {header.size} bytes"
     game = same_title(library, header.title)
@@ -153,8 +172,21 @@ def why_not(library: Library, content: bytes) -> str:
         return f"{header} is no game that stable-retro knows in this version"
     return (
         f"{header} is another region or revision of {game}, whose states would not fit; "
-        f"wanted is SHA-1 {' or '.join(library.hashes(game))}"
+        f"wanted is {' or '.join(map(described, library.hashes(game)))}"
     )
+
+
+def described(sha1: str) -> str:
+    """A wanted ROM in words."""
+    return f"{TITLES[sha1]}, SHA-1 {sha1}" if sha1 in TITLES else f"SHA-1 {sha1}"
+
+
+def still_wanted(library: Library) -> Iterator[Line]:
+    """Yields a line for each game of the contest whose ROM must be imported and is not there."""
+    games = {library.wanted[sha1][0]: sha1 for sha1 in TITLES if sha1 in library.wanted}
+    for game, sha1 in games.items():
+        if not library.installed(game):
+            yield Line("wanted", game, described(sha1))
 
 
 def same_title(library: Library, title: str) -> str | None:
@@ -172,6 +204,18 @@ def build_games(library: Library) -> Iterator[Line]:
     yield from join_cartridges(library)
     for delta in sorted(Path(retro_data().path()).glob("*/*/rom.delta")):
         yield build_custom(library, delta.parent.name, delta.read_bytes())
+
+
+def check_size(delta: bytes) -> None:
+    """Raises VCDIFFError if a delta makes more than any ROM holds."""
+    size = 0
+    for window in parse_delta(delta).windows:
+        parts = window.instruction_section, window.data_section
+        # Needs no addresses, which are decoded later.
+        made = Decoder(b"")._parse_instructions(*parts, AddressCache(0, 0))
+        size += sum(one.size for one in made)
+        if size > MAX_BYTES:
+            raise VCDIFFError(f"it makes more than {MAX_BYTES >> 20} MiB")
 
 
 def join_cartridges(library: Library) -> Iterator[Line]:
@@ -197,8 +241,9 @@ def build_custom(library: Library, game: str, delta: bytes) -> Line:
     problem = f"is built from the ROM of {base}"
     for source in library.versions(base):
         try:
+            check_size(delta)
             rom = decode(source, delta)
-        except VCDIFFError as error:
+        except (VCDIFFError, MemoryError, RecursionError) as error:
             problem = f"its delta does not fit {base}, or is damaged ({error})"
             continue
         if digest(rom) in library.hashes(game):

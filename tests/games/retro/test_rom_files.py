@@ -1,10 +1,20 @@
 """Files that may be ROMs: archives, dump formats, headings."""
 
 import io
+import random
 import zipfile
 
+import pytest
+
 from retro_agents.games.retro import rom_files as files
-from retro_agents.games.retro.rom_files import archive_kind, dumps, heading, read_contents
+from retro_agents.games.retro.rom_files import (
+    TOO_MUCH,
+    Allowance,
+    archive_kind,
+    dumps,
+    heading,
+    read_contents,
+)
 
 ROM = bytes(range(256)) * 128  # 32 KiB: two blocks of a Super Magic Drive dump
 
@@ -30,20 +40,22 @@ def with_heading(size=65536, region=b"JUE", title=b"SONIC   TWO"):
     return bytes(rom)
 
 
+def all_in(path):
+    return list(read_contents(path, Allowance()))
+
+
 def test_a_plain_file_is_itself_and_an_unreadable_one_says_so(tmp_path):
     (tmp_path / "rom.md").write_bytes(ROM)
-    (content,) = read_contents(tmp_path / "rom.md")
+    (content,) = all_in(tmp_path / "rom.md")
     assert (content.where, content.data, content.problem) == (str(tmp_path / "rom.md"), ROM, "")
-    (content,) = read_contents(tmp_path / "gone")
+    (content,) = all_in(tmp_path / "gone")
     assert "cannot be read" in content.problem
 
 
 def test_zips_in_zips_are_opened_and_named_by_their_path(tmp_path):
     path = tmp_path / "all.zip"
     path.write_bytes(zip_of(a__md=b"A", inner__zip=zip_of(b__md=b"B")))
-    contents = {
-        content.where.removeprefix(str(path)): content.data for content in read_contents(path)
-    }
+    contents = {content.where.removeprefix(str(path)): content.data for content in all_in(path)}
     assert contents["/a.md"] == b"A"
     assert contents["/inner.zip/b.md"] == b"B"
     assert set(contents) == {"", "/a.md", "/inner.zip", "/inner.zip/b.md"}
@@ -54,7 +66,7 @@ def test_archives_end_at_a_depth(tmp_path):
     for _ in range(files.MAX_DEPTH + 1):
         nested = zip_of(x__zip=nested)
     (tmp_path / "deep.zip").write_bytes(nested)
-    last = list(read_contents(tmp_path / "deep.zip"))[-1]
+    last = all_in(tmp_path / "deep.zip")[-1]
     assert "archives deep" in last.problem
 
 
@@ -62,16 +74,16 @@ def test_what_is_larger_than_any_rom_is_not_read_but_a_zip_may_be(tmp_path, monk
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     (tmp_path / "large").write_bytes(bytes(1001))
     (tmp_path / "bomb.zip").write_bytes(zip_of(bomb=bytes(100_000), small=b"S"))
-    (large,) = read_contents(tmp_path / "large")
+    (large,) = all_in(tmp_path / "large")
     assert (large.data, "larger" in large.problem) == (b"", True)
-    _, bomb, small = read_contents(tmp_path / "bomb.zip")
+    _, bomb, small = all_in(tmp_path / "bomb.zip")
     assert (bomb.data, "larger" in bomb.problem) == (b"", True)
     assert small.data == b"S"
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for number in range(3):
             archive.writestr(f"{number}.md", ROM[:900])
-    contents = list(read_contents(tmp_path / "all.zip"))
+    contents = all_in(tmp_path / "all.zip")
     assert [content.data for content in contents] == [ROM[:900]] * 3
 
 
@@ -79,16 +91,16 @@ def test_a_damaged_zip_says_so_and_hides_no_other_file(tmp_path):
     whole = zip_of(a__md=ROM)
     for length in (4, 20, len(whole) // 2, len(whole) - 5):
         (tmp_path / "x.zip").write_bytes(whole[:length])
-        contents = list(read_contents(tmp_path / "x.zip"))
+        contents = all_in(tmp_path / "x.zip")
         assert "damaged or unusual zip" in contents[-1].problem
     flipped = bytearray(whole)
     flipped[60] ^= 255
     (tmp_path / "x.zip").write_bytes(flipped)
-    assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+    assert "damaged or unusual zip" in all_in(tmp_path / "x.zip")[-1].problem
     flipped = bytearray(zip_of(a__md=ROM, b__md=ROM))
     flipped[60] ^= 255
     (tmp_path / "x.zip").write_bytes(flipped)
-    *_, damaged, good = read_contents(tmp_path / "x.zip")
+    *_, damaged, good = all_in(tmp_path / "x.zip")
     assert damaged.where.endswith("a.md") and "damaged or unusual" in damaged.problem
     assert (good.data, good.problem) == (ROM, "")
 
@@ -98,11 +110,11 @@ def test_a_zip_with_a_password_or_packed_in_another_way_says_so(tmp_path):
     locked[6] |= 1  # the flag in the file's own header, and in the directory
     locked[locked.rindex(b"PK\x01\x02") + 8] |= 1
     (tmp_path / "x.zip").write_bytes(locked)
-    assert "password" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+    assert "password" in all_in(tmp_path / "x.zip")[-1].problem
     deflate64 = bytearray(zip_of(a__md=ROM))
     deflate64[8] = deflate64[deflate64.rindex(b"PK\x01\x02") + 10] = 9
     (tmp_path / "x.zip").write_bytes(deflate64)
-    assert "damaged or unusual zip" in list(read_contents(tmp_path / "x.zip"))[-1].problem
+    assert "damaged or unusual zip" in all_in(tmp_path / "x.zip")[-1].problem
 
 
 def test_dump_formats_are_undone():
@@ -114,7 +126,50 @@ def test_dump_formats_are_undone():
     assert (ROM, ROM) in list(dumps(bytes(512) + ROM))
     ines = b"NES\x1a" + bytes(12) + ROM
     assert (ROM, ines) in list(dumps(ines))
-    assert list(dumps(ROM)) == [(ROM, ROM)]
+    assert list(dumps(ROM[:9999])) == [(ROM[:9999], ROM[:9999])]
+
+
+def interleaved(rom):
+    blocks = [rom[at : at + 0x4000] for at in range(0, len(rom), 0x4000)]
+    return b"".join(block[1::2] + block[::2] for block in blocks)
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        lambda rom: rom + b"\xff" * len(rom),  # on a larger chip
+        lambda rom: rom + bytes(3 * len(rom)),
+        lambda rom: rom * 4,
+        lambda rom: rom + b"some text",
+        interleaved,  # a Super Magic Drive's, without the copier's header
+        lambda rom: interleaved(rom * 2),
+        lambda rom: rom[1::2] + rom[::2],  # a Multi Game Doctor's
+        lambda rom: rom[::2] + rom[1::2],
+        lambda rom: bytes(512) + rom[1::2] + rom[::2],
+        lambda rom: bytes(byte for pair in zip(rom[1::2], rom[::2], strict=True) for byte in pair),
+    ],
+)
+def test_a_padded_or_reordered_mega_drive_dump_is_undone(dump):
+    rom = with_heading()
+    assert (rom, rom) in list(dumps(dump(rom)))
+    assert str(heading(dump(rom))) == str(heading(rom))
+
+
+@pytest.mark.parametrize("fill", [b"\xff", b"\0"])
+def test_a_padded_dump_of_another_console_is_cut(fill):
+    rom = random.Random(0).randbytes(0x8000)
+    for dump in (rom + fill * 0x18000, rom * 2):
+        assert (rom, rom) in list(dumps(dump))
+
+
+@pytest.mark.parametrize("most", [{"files": 2}, {"size": 2000}, {"until": 0.0}])
+def test_archives_that_hold_too_much_are_not_opened_further(most, tmp_path):
+    packed = zip_of(**{f"{number}__md": bytes(900) for number in range(3)})
+    (tmp_path / "one.zip").write_bytes(packed)
+    (tmp_path / "two.zip").write_bytes(zip_of(a__zip=packed))
+    allowance = Allowance(**most)
+    for name in ("one.zip", "two.zip"):
+        assert list(read_contents(tmp_path / name, allowance))[-1].problem == TOO_MUCH
 
 
 def test_reads_the_heading():
@@ -135,4 +190,6 @@ def test_other_files_have_no_heading_and_unopened_archives_a_name():
     assert heading(with_heading()[:0x180]) is None
     assert archive_kind(b"7z\xbc\xaf\x27\x1c") == "7z"
     assert archive_kind(b"Rar!\x1a\x07") == "RAR"
+    assert archive_kind(bytes(257) + b"ustar\x0000") == "tar"
+    assert archive_kind(b"\x28\xb5\x2f\xfd") == "zstd"
     assert archive_kind(ROM) is None

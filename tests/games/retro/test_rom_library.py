@@ -19,7 +19,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import OWN_GAMES, games
 from retro_agents.games.retro.levels import parse_level
 from retro_agents.games.retro.make import make_env
-from retro_agents.games.retro.rom_library import Library, build_games, import_files
+from retro_agents.games.retro.rom_library import Library, build_games, import_files, still_wanted
 from retro_agents.ground.errors import UserError
 
 BASE = bytes(range(256)) * 200
@@ -212,6 +212,35 @@ def test_says_why_a_file_is_none(library, mine):
     assert "“SOME GAME”" in report["other.md"][1]
     assert sha1(b"hello") in report["text"][1]
     assert "7z archive" in report["packed.7z"][1]
+    for name in ("region.md", "cut.md", "other.md", "text", "packed.7z"):
+        assert sha1((mine / name).read_bytes()) in report[name][1]
+
+
+def test_a_delta_that_makes_more_than_a_rom_is_not_applied(library, mine):
+    (mine / "rom.bin").write_bytes(BASE)
+    run = b"\x00" + b"\x8f\xff\xff\xff\x7f"  # RUN, of 4 GiB
+    sizes = integer(1) + integer(len(run)) + integer(0)
+    body = integer(1) + b"\x00" + sizes + b"x" + run
+    delta = bytes.fromhex("d6c3c4 00 00") + b"\x00" + integer(len(body)) + body
+    (library / "contrib/HogCustomKevin-Genesis/rom.delta").write_bytes(delta)
+    what, text = lines(mine)["HogCustomKevin-Genesis"]
+    assert what == "missing" and "makes more than 32 MiB" in text
+
+
+def test_what_the_contest_wants_is_listed_until_it_is_there(library, mine, monkeypatch):
+    monkeypatch.setattr(library_module, "TITLES", {sha1(BASE): "Hog, World"})
+    wanted = [str(line) for line in still_wanted(Library())]
+    assert wanted == [f"wanted    Hog-Genesis-v0: Hog, World, SHA-1 {sha1(BASE)}"]
+    (mine / "rom.bin").write_bytes(BASE)
+    lines(mine)
+    assert not [*still_wanted(Library())]
+
+
+def test_a_name_in_an_archive_says_nothing_to_the_terminal(library, mine):
+    with zipfile.ZipFile(mine / "a.zip", "w") as archive:
+        archive.writestr("\x1b]0;title\x07\nimported  \u202egame", b"nothing")
+    line = next(iter(import_files(Library(), [mine])))
+    assert str(line).isprintable() and "\\x1b]0;title\\x07\\nimported  \\u202egame" in str(line)
 
 
 def run_main(monkeypatch, *arguments):
@@ -236,6 +265,7 @@ def test_exit_codes(library, mine, monkeypatch, capsys):
 
 
 def test_knows_stable_retros_own_list(tmp_path):
+    assert library_module.TITLES.keys() <= Library().wanted.keys()
     airstriker = Path(data.get_romfile_path("Airstriker-Genesis-v0"))
     report = lines(airstriker)
     assert report["rom.md"] == ("there", "Airstriker-Genesis-v0")
