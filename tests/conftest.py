@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,19 @@ class Corridor(VectorEnv):
 @pytest.fixture
 def corridor() -> Callable[[int], Corridor]:
     return Corridor
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Any, Path]]:
+    """Agent's name -> the agent of a tiny run, and that run's folder; only to be read."""
+    from tests.agents.tiny import train
+
+    @cache
+    def run_of(agent: str) -> tuple[Any, Path]:
+        folder = tmp_path_factory.mktemp(agent)
+        return train(agent, folder, "--run-dir", folder), folder
+
+    return run_of
 
 
 @pytest.fixture

@@ -1,33 +1,12 @@
 """A user's mistakes: one line, exit code 2, nothing written."""
 
-import resource
 import shutil
 import sys
 
 import pytest
 
-from retro_agents.games.families import level_names
-from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
-from retro_agents.run.metrics import Metrics
-from tests.agents.tiny import AGENTS, LEVEL, main, tiny, train, words
-
-
-def refused(agent, capsys, *flags):
-    """What the command line answers to bad input: one line, exit code 2."""
-    return said_to(agent, capsys, words(agent, *flags))
-
-
-def said_to(agent, capsys, arguments):
-    """The same of these arguments alone."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
-        main(agent, arguments)
-    said = capsys.readouterr().err.strip()
-    assert stop.value.code == 2, said
-    assert "\n" not in said and "Traceback" not in said, said
-    return said
-
+from tests.agents.tiny import AGENTS, refused, said_to, train
 
 HUGE = (["--hidden", str(10**10)], "no memory for such a net; give smaller --hidden or --widths")
 JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
@@ -163,39 +142,18 @@ def test_actors_without_ray_are_refused(agent, capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_folder_that_cannot_be_written_is_refused(agent, capsys):
-    assert "/proc/nowhere" in refused(agent, capsys, "--run-dir", "/proc/nowhere")
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_not_there_cannot_be_resumed(agent, capsys, tmp_path):
-    assert "nothing" in refused(agent, capsys, "--run-dir", tmp_path / "nothing", "--resume")
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_an_agent_without_its_run_is_not_resumed(agent, capsys, tmp_path):
-    trained = train(agent, tmp_path / "run", "--run-dir", tmp_path)
-    trained.save(tmp_path / "alone")
-    (tmp_path / "alone/config.json").write_text((tmp_path / "run/config.json").read_text())
-    resume = ["--run-dir", tmp_path / "alone", "--resume", "--timesteps", "900"]
-    assert "--init" in said_to(agent, capsys, resume)
-
-
-@pytest.mark.parametrize(
-    ("agent", "flag", "value"),
-    [
-        ("es", "--layer", "fc"),
-        ("rainbow", "--update-every", "3"),
-        ("sac", "--learning-starts", "7"),
-        ("sac", "--temperature", "0.5"),
-        ("impala", "--optimiser", "adam"),
-        ("trpo", "--update", "penalty"),
-    ],
-)
-def test_another_optimisers_state_is_not_gone_on_with(agent, flag, value, capsys, tmp_path):
-    train(agent, tmp_path)
-    resume = ["--run-dir", tmp_path, "--resume", "--timesteps", "900", flag, value]
-    assert f"the saved run has {flag}" in said_to(agent, capsys, map(str, resume))
+def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, capsys, tmp_path):
+    """Nothing, a run of another agent, and an agent that was saved without its run."""
+    resume = ["--run-dir", tmp_path / "run", "--resume", "--timesteps", 900]
+    assert "there is no such folder" in said_to(agent, capsys, resume)
+    one, run_dir = trained(agent)
+    one.save(tmp_path / "run")
+    shutil.copy(run_dir / "config.json", tmp_path / "run")
+    assert "is an agent alone, not a run: give it to --init" in said_to(agent, capsys, resume)
+    other = "ppo2" if agent == "rainbow" else "rainbow"
+    _, run_dir = trained(other)
+    said = said_to(agent, capsys, ["--run-dir", run_dir, "--resume"])
+    assert f"is a run of {other}: python -m {other}.train --run-dir {run_dir} --resume" in said
 
 
 @pytest.mark.parametrize("agent", ["jerk", "sac"])
@@ -204,100 +162,24 @@ def test_an_agent_without_weights_of_its_own_is_none_to_begin_with(agent, capsys
     assert "that agent is shipped without weights" in said
 
 
-@pytest.fixture
-def cut_off(tmp_path):
-    """A checkpoint whose weights were only half written."""
-    train("ppo2", tmp_path / "run")
-    folder = latest_checkpoint(tmp_path / "run")
-    weights = max(folder.iterdir(), key=lambda file: file.stat().st_size)
-    weights.write_bytes(weights.read_bytes()[:1000])
-    return folder
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_cut_off_checkpoint_is_refused(agent, cut_off, capsys, tmp_path):
-    said = refused(agent, capsys, "--init", cut_off, "--run-dir", tmp_path / "new")
-    assert cut_off.name in said
-    assert "damaged" in said or "cut off" in said, said
-
-
 @pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac", "trpo"])
-def test_a_checkpoint_of_another_net_is_refused(agent, capsys, tmp_path):
-    train(agent, tmp_path / "run")
-    said = refused(
-        agent, capsys, "--init", tmp_path / "run", "--run-dir", tmp_path / "new", "--hidden", "32"
-    )
+def test_a_checkpoint_of_another_net_is_refused(agent, trained, capsys, tmp_path):
+    other = ["--init", trained(agent)[1], "--hidden", 32]
+    said = refused(agent, capsys, "--run-dir", tmp_path / "new", *other)
     assert "another shape" in said and "; give --hidden " in said
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_run_of_another_agent_is_not_resumed(agent, capsys, tmp_path):
-    other = "ppo2" if agent == "rainbow" else "rainbow"
-    train(other, tmp_path)
-    said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
-    goes_on = f"python -m {other}.train --run-dir {tmp_path} --resume"
-    assert f"{tmp_path} is a run of {other}: {goes_on}" in said
-    shutil.rmtree(tmp_path / "checkpoints")
-    said = said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
-    assert "resume it with the agent and version that began it" in said
-
-
-def resumed(agent, capsys, run_dir):
-    """What going on with a run says on stderr."""
-    capsys.readouterr()
-    train(agent, run_dir, "--resume", "--timesteps", "900" if agent == "es" else "90")
-    return capsys.readouterr().err
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("harm", ["cut", "changed"])
-def test_a_damaged_newest_checkpoint_is_put_aside(agent, harm, capsys, tmp_path):
-    train(agent, tmp_path)
-    older, newest = sorted((tmp_path / "checkpoints").glob("step-*"))
+def test_a_damaged_newest_checkpoint_is_put_aside_and_none_is_begun_with(
+    agent, trained, capsys, tmp_path
+):
+    shutil.copytree(trained(agent)[1], tmp_path / "run")
+    newest = latest_checkpoint(tmp_path / "run")
     largest = max(newest.iterdir(), key=lambda file: file.stat().st_size)
     content = largest.read_bytes()
-    largest.write_bytes(content[:-9] if harm == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
-    said = resumed(agent, capsys, tmp_path)
-    (line,) = [line for line in said.splitlines() if line.startswith("warning")]
-    assert largest.name in line and "resuming from the one before it" in line
-    assert (tmp_path / "checkpoints" / f"{newest.name}.damaged").is_dir()
-    latest = load_checkpoint(tmp_path)
-    assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))
-    for file in (older / "meta.json", *(tmp_path / "checkpoints").glob("step-*/meta.json")):
-        file.unlink(missing_ok=True)
-    assert "no checkpoint" in said_to(agent, capsys, ["--run-dir", tmp_path, "--resume"])
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_cut_table_is_noticed(agent, capsys, tmp_path):
-    train(agent, tmp_path)
-    assert "warning" not in resumed(agent, capsys, tmp_path)
-    table = tmp_path / "metrics.csv"
-    table.write_bytes(table.read_bytes()[: table.stat().st_size // 2])
-    capsys.readouterr()
-    train(agent, tmp_path, "--resume", "--timesteps", "1300" if agent == "es" else "130")
-    assert f"warning: {table} is cut" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("table", ["csv", "events"])
-def test_a_full_disk_between_checkpoints_is_one_line(agent, table, tmp_path, monkeypatch):
-    """Of files that may not become longer than a run's config."""
-    if table == "csv":
-        monkeypatch.setitem(Metrics.__init__.__kwdefaults__, "tensorboard", False)
-    steps = ["--checkpoint-every", "0", "--timesteps", "90000" if agent == "es" else "9000"]
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
-    try:
-        with pytest.raises(UserError, match=r"cannot write .*File too large") as said:
-            train(agent, tmp_path, *steps)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert "\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_what_everybody_writes_is_understood(agent, tmp_path):
-    config = tiny(agent, "--timesteps", "1e5", "--levels", "BrambleWood.Act1")
-    assert config.run.timesteps == 100_000
-    assert level_names(config.run.levels) == [LEVEL]
+    largest.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    said = refused(agent, capsys, "--init", newest, "--run-dir", tmp_path / "new")
+    assert f"{newest.name}/{largest.name} is damaged" in said
+    train(agent, tmp_path / "run", "--resume", "--timesteps", "900" if agent == "es" else "90")
+    assert f"{largest.name} is damaged (checksum)" in capsys.readouterr().err
+    assert load_checkpoint(tmp_path / "run").counters["env_steps"] >= 90

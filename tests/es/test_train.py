@@ -80,14 +80,6 @@ def test_resumed_search_of_another_layer_by_draws_equals_an_uninterrupted_one(qu
     assert len(read_columns(tmp_path / "whole/metrics.csv")["step"]) >= 4
 
 
-@pytest.mark.parametrize("changed", [{"encoder": "impala"}, {"hidden": 17}])
-def test_a_search_is_not_resumed_with_another_net(quick, tmp_path, changed):
-    config = replaced(quick, timesteps=300, num_envs=2)
-    run(Lanes(2), config, tmp_path)
-    with pytest.raises(UserError, match=f"the saved run has --{next(iter(changed))} "):
-        run(Lanes(2), replaced(config, resume=True, **changed), tmp_path)
-
-
 def test_rows_that_cannot_begin_a_level_go_on_in_other_episodes(corridor, quick, tmp_path):
     """Not in those that the run began with, once more."""
     envs, seeds = corridor(2), []

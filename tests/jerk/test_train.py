@@ -7,7 +7,6 @@ from jerk.config import JerkConfig
 from jerk.train import PRESETS, main, run
 from rainbow.agent import RainbowAgent, make_net
 from rainbow.config import RainbowConfig
-from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import replaced
@@ -128,15 +127,6 @@ def saved_rainbow(folder):
     config = rainbow_config()
     RainbowAgent(make_net(config), config).save(folder)
     return str(folder)
-
-
-def test_a_run_goes_on_with_the_parts_that_it_had(course, tmp_path):
-    run(course(2), preset("parts", timesteps=200), tmp_path / "run")
-    others = {"memory_share": 0.0, "write_replay": False, "record": True, "policy": "runs/other"}
-    for name, value in others.items():
-        config = preset("parts", timesteps=300, resume=True, **{name: value})
-        with pytest.raises(UserError, match=name.replace("_", "-")):
-            run(course(2), config, tmp_path / "run")
 
 
 def test_a_refused_run_begins_no_recording(tmp_path, capsys):

@@ -8,14 +8,14 @@ import torch
 from rainbow.actors import LocalSteps
 from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
-from rainbow.train import PRESETS, parse, run
+from rainbow.train import parse, run
 from rainbow.training import Training
 from retro_agents.experience.replay import Replay
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint, load_to_resume, save_checkpoint
-from retro_agents.run.config import read_file, replaced
+from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.runs import assert_same_run, play
+from tests.agents.tiny import tiny, train
 
 QUICK = replaced(
     RainbowConfig(),
@@ -38,33 +38,7 @@ QUICK = replaced(
     target_every=200,
     gamma=0.8,  # at 0.99 waiting a step costs too little to tell
 )
-BTR = {
-    name: value
-    for name, value in read_file(PRESETS / "btr.yaml", what="btr").items()
-    if name in ("encoder", "encoder_parts", "streams", "quantiles", "munchausen", "n_step")
-}
-"""What is new in that preset, without its sizes."""
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [{}, {**BTR, "widths": "4,8", "hidden": 32, "update_every": 4, "timesteps": 2000}],
-    ids=["rainbow", "btr"],
-)
-def test_rainbow_learns_the_corridor(corridor, tmp_path, flags):
-    usual = {"timesteps": 3000, "num_envs": 4, "update_every": 2, "checkpoint_every": 0}
-    config = replaced(QUICK, **{**usual, **flags})
-    agent = run(corridor(4), config, tmp_path / "run")
-    assert play(agent, corridor(1)) == 8.0  # the end; random play falls into the hole before 4
-
-
-def untrained_return(corridor, seed):
-    return play(Training(replaced(QUICK, seed=seed), 1).agent, corridor(1))
-
-
-def test_untrained_nets_do_not_finish_the_corridor(corridor):
-    assert np.mean([untrained_return(corridor, seed) for seed in range(3)]) < 8.0
 
 
 def test_weights_alone_can_be_taken_over(corridor, tmp_path):
@@ -107,14 +81,6 @@ def test_convolutions_of_another_agent_can_be_taken_over(corridor, tmp_path):
     assert not has_encoder(agent, weights)  # learning goes on with them
 
 
-def test_run_with_what_is_new_in_btr_resumes_exactly(corridor, tmp_path):
-    config = replaced(QUICK, **BTR, widths="4,8", checkpoint_every=50)
-    run(corridor(2), config, tmp_path / "whole")
-    run(corridor(2), replaced(config, timesteps=100), tmp_path / "parts")
-    run(corridor(2), replaced(config, resume=True), tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
-
-
 def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_path):
     config = replaced(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"))
     run(corridor(2), config, tmp_path / "run")
@@ -125,34 +91,26 @@ def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_pa
     training = Training(longer, 2)
     training.restore(load_to_resume(tmp_path / "run"), corridor(2))
     assert training.learner.optimiser.param_groups[0]["lr"] == 0.002
-    with pytest.raises(UserError, match="other rings"):
-        run(corridor(1), replaced(longer, timesteps=400), tmp_path / "run")
-    assert parse(again) == longer  # one that is refused changes nothing
 
 
 @pytest.mark.parametrize(
     ("change", "give"),
     [
-        ({"n_step": 3}, "--n-step 10"),
         ({"reward_scale": 0.5}, "--reward-scale 1.0"),
         ({"backtracking": False}, "--backtracking"),
         ({"frame_skip": 2}, "--frame-skip 4"),
         ({"scenario": "mine"}, "--scenario contest"),
     ],
 )
-def test_a_replay_is_not_gone_on_with_where_it_would_mean_something_else(
-    corridor, tmp_path, change, give
+def test_a_replay_is_not_begun_with_where_it_would_mean_something_else(
+    trained, tmp_path, change, give
 ):
-    run(corridor(2), replaced(QUICK, n_step=10), tmp_path / "run")
-    other = replaced(QUICK, **{"n_step": 10, **change})
+    source = trained("rainbow")[1]
+    other = replaced(tiny("rainbow"), **change)
     with pytest.raises(UserError, match=give):
-        run(corridor(2), replaced(other, resume=True), tmp_path / "run")
-    if "n_step" in change:  # returns are summed when they are drawn
-        Training(other, 1).start_from(tmp_path / "run")
-        return
-    with pytest.raises(UserError, match=give):
-        Training(other, 1).start_from(tmp_path / "run")
-    Training(replaced(other, init_replay=0), 1).start_from(tmp_path / "run")
+        Training(other, 1).start_from(source)
+    Training(replaced(other, init_replay=0), 1).start_from(source)
+    Training(tiny("rainbow", "--n-step", 9), 1).start_from(source)  # returns are summed when drawn
 
 
 def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, monkeypatch):
@@ -221,16 +179,6 @@ def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monk
     assert (drawn[len(drawn) // 2] == 0.8) == bool(steps)
 
 
-def test_a_run_of_no_steps_leaves_what_it_started_from(corridor, tmp_path):
-    run(corridor(2), QUICK, tmp_path / "source")
-    config = replaced(QUICK, timesteps=0)
-    run(corridor(2), config, tmp_path / "run", init=tmp_path / "source")
-    source, copied = (load_checkpoint(tmp_path / name) for name in ("source", "run"))
-    assert copied.counters["env_steps"] == 0
-    for name, tensor in source.tensors["net"].items():
-        assert torch.equal(tensor, copied.tensors["net"][name])
-
-
 def test_learning_may_start_at_once(corridor, tmp_path):
     config = replaced(QUICK, learning_starts=0, n_step=10, timesteps=40)
     run(corridor(2), config, tmp_path / "run")
@@ -260,10 +208,6 @@ def test_a_run_whose_atoms_cannot_hold_the_returns_warns_once(
     assert said.count(atoms) == said.count("warning") == times
 
 
-@pytest.mark.parametrize("resume", [True, False])
-def test_weights_of_other_atoms_are_refused(corridor, tmp_path, resume):
-    first, second = tmp_path / "first", tmp_path / ("first" if resume else "second")
-    run(corridor(2), replaced(QUICK, timesteps=0), first)
-    other = replaced(QUICK, timesteps=20, v_max=QUICK.v_max + 1.0, resume=resume)
+def test_weights_of_other_atoms_are_refused(trained, tmp_path):
     with pytest.raises(UserError, match="give the same --v-min and --v-max"):
-        run(corridor(2), other, second, init=None if resume else first)
+        train("rainbow", tmp_path, "--v-max", 201, init=trained("rainbow")[1])

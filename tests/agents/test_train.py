@@ -1,4 +1,5 @@
-"""What holds for the runs of every agent: stopped, killed, prolonged, saved."""
+"""What holds for the runs of every agent: they learn, start from others, are stopped, killed,
+prolonged, refused and saved."""
 
 import sys
 
@@ -7,7 +8,8 @@ import pytest
 import torch
 
 from retro_agents.contract.policy import ScoringPolicy
-from retro_agents.ground.errors import Diverged
+from retro_agents.games.families import make_for
+from retro_agents.ground.errors import Diverged, UserError
 from retro_agents.judging.sight import PLAYS
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
@@ -15,7 +17,83 @@ from retro_agents.run.config import to_dict
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import AGENTS, main, tiny, train, words
 from tests.conftest import Corridor
-from tests.runs import FORKS, Stop, assert_same_run, kill_at, stopping
+from tests.runs import FORKS, Stop, assert_same_run, kill_at, play, stopping
+
+LEARNING = {
+    "impala": "--timesteps 3200 --hidden 32 --gamma 0.9 --rollout-steps 16 --batch-size 64 "
+    "--epochs 2",
+    "ppo2": "--timesteps 6400 --hidden 32 --gamma 0.9 --rollout-steps 32 --epochs 4 "
+    "--learning-rate 1e-3",
+    "rainbow": "--timesteps 3000 --hidden 64 --gamma 0.8 --replay-size 5000 --learning-starts 50 "
+    "--target-every 200 --update-every 2 --learning-rate 1e-3",
+    "sac": "--timesteps 4000 --hidden 64 --gamma 0.8 --replay-size 5000 --learning-starts 50 "
+    "--batch-size 32 --update-every 2 --learning-rate 1e-3 --n-step 3 --prioritised "
+    "--temperature 0.1 --temperature-rate 1e-3 --entropy-target 0.3 --target-rate 0.02",
+    "trpo": "--timesteps 6400 --hidden 32 --gamma 0.9 --rollout-steps 32 --epochs 4",
+}
+"""Flags with which an agent learns the corridor in seconds. At a gamma of 0.99, waiting a step
+costs Rainbow and SAC too little to tell."""
+BTR = (
+    "--encoder impala --encoder-parts max-pool,spectral-norm --widths 4,8 --streams separate "
+    "--quantiles 8 --munchausen 0.9 --n-step 3"
+)
+LEARNS = {
+    "impala": [
+        "",
+        "--optimiser adam --gradient-norm 0.5 --replay-batches 3 --replay-proportion 0.7",
+        "--recurrent lstm --recurrent-hidden 32",
+    ],
+    "ppo2": ["", "--recurrent gru --recurrent-hidden 32 --sequence-steps 8"],
+    "rainbow": [
+        "--atoms 21 --v-min=-1 --v-max 10",
+        f"{BTR} --hidden 32 --update-every 4 --timesteps 2000",
+    ],
+    "sac": [""],
+    "trpo": ["--max-kl 0.03", "--update penalty --penalty 0.5"],
+}
+
+
+@pytest.mark.parametrize(("agent", "flags"), [(a, f) for a in LEARNS for f in LEARNS[a]])
+def test_agents_learn_the_corridor(agent, flags, tmp_path):
+    flags = f"{LEARNING[agent]} --num-envs 4 --checkpoint-every 0 --rotate-every 0 {flags}".split()
+    begun = [train(agent, tmp_path / s, *flags, "--timesteps", 0, "--seed", s) for s in "012"]
+    assert np.mean([play(one, Corridor(1)) for one in begun]) < 8.0
+    trained = train(agent, tmp_path / "run", *flags, envs=Corridor(4))
+    assert play(trained, Corridor(1)) == 8.0  # the end; random play falls into the hole before 4
+    explained = read_columns(tmp_path / "run/metrics.csv").get("explained_variance", np.ones(9))
+    assert explained[-10:].mean() > 0.5
+
+
+@pytest.mark.parametrize("agent", [*LEARNING, "es"])
+def test_a_run_of_no_steps_has_the_weights_that_it_starts_from(agent, trained, tmp_path):
+    source, folder = trained(agent)
+    begun = train(agent, tmp_path, "--timesteps", "0", "--seed", "1", init=folder)
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 0
+    for one, same in zip(source.net.parameters(), begun.net.parameters(), strict=True):
+        assert torch.equal(one, same)
+
+
+PROCGEN = (
+    "--levels procgen:coinrun,bigfish --num-envs 4 --encoder nature --widths 4,4,4 --hidden 16 "
+    "--timesteps 128 --device cpu"
+)
+REMEMBERED = "--learning-starts 60 --replay-size 600 --log-every 64 --update-every 32"
+UPDATES = {
+    "impala": ("--preset procgen --rollout-steps 8 --batch-size 16", 256 // 16),
+    "rainbow": (f"--preset ape-x --n-step 3 --batch-size 8 {REMEMBERED}", (256 - 60) // 32),
+    "sac": (f"--preset procgen --batch-size 8 {REMEMBERED}", (256 - 60) // 32),
+}
+
+
+@pytest.mark.parametrize("agent", UPDATES)
+def test_a_run_on_procgen_goes_on(agent, tmp_path):
+    pytest.importorskip("envpool")
+    flags, updates = UPDATES[agent]
+    package = find(agent)
+    for given in (f"{PROCGEN} {flags}", "--resume --timesteps 256"):
+        config = package.part("train", "parse")([*given.split(), "--run-dir", str(tmp_path)])
+        package.run(make_for(config), config, tmp_path)
+    assert read_columns(tmp_path / "metrics.csv")["updates"][-1] == updates
 
 
 def train_all(folder):
@@ -71,16 +149,17 @@ def test_a_run_whose_learning_diverges_ends_in_one_line(agent, tmp_path):
 
 
 RECURRENT = "--recurrent lstm --recurrent-hidden 8"
+RECURRENT_PPO2 = f"{RECURRENT} --sequence-steps 3"
+REPLAY = "--replay-batches 2 --replay-proportion 0.7"
 PENALISED = (
     "--kl-penalty 0.2 --kl-aim 1e-9 --normalise rollout --convolution-l2 1e-3 --dropout 0.3 "
     "--augment flip,cutout --rnd 0.1 --rnd-kind impala"
 )
-BTR = "--encoder impala --encoder-parts max-pool,spectral-norm --widths 4,8 --streams separate"
 VARIANTS = {
-    "impala": [RECURRENT, "--replay-batches 2 --replay-proportion 0.7 --batch-size 18"],
+    "impala": [RECURRENT, f"{REPLAY} --batch-size 18"],
     "jerk": ["--preset mutating", "--preset recovering --reward-scale 0.02", "--memory-share 0"],
     "ppo2": [
-        f"{RECURRENT} --sequence-steps 3",
+        RECURRENT_PPO2,
         "--novelty 0.1 --rnd 0.1",
         "--no-normalise-returns",
         PENALISED,
@@ -88,7 +167,7 @@ VARIANTS = {
     "rainbow": [
         "--no-noisy --epsilon-ladder 7 --initial-priorities",
         "--replay-size 40 --update-every 30 --log-every 4",
-        f"{BTR} --quantiles 8 --munchausen 0.9 --n-step 3",
+        BTR,
     ],
     "sac": ["--prioritised --n-step 3"],
     "trpo": ["--update penalty --critic untrained --no-normalise-returns"],
@@ -126,8 +205,8 @@ def test_a_killed_run_resumes_exactly(agent, tmp_path):
 @pytest.mark.parametrize(
     ("agent", "flags"),
     [
-        *(("impala", flags) for flags in ("", "--batch-size 18", RECURRENT)),
-        *(("ppo2", flags) for flags in ("", f"{RECURRENT} --sequence-steps 3", PENALISED)),
+        *(("impala", flags) for flags in ("", "--batch-size 18", RECURRENT, REPLAY)),
+        *(("ppo2", flags) for flags in ("", RECURRENT_PPO2, "--novelty 0.1 --rnd 0.1", PENALISED)),
         ("rainbow", ""),
         ("sac", ""),
         ("trpo", ""),
@@ -141,6 +220,58 @@ def test_a_run_that_ended_within_a_rollout_is_prolonged_exactly(agent, flags, tm
     train(agent, tmp_path / "parts", *flags, "34")
     train(agent, tmp_path / "parts", *flags, "90", "--resume")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+IMAGES = "--encoder impala --widths 4 --pool --timesteps 32"
+REFUSED = [
+    ("es", "", "--layer fc", "--layer head"),
+    ("es", "", "--hidden 17", "--hidden 16"),
+    ("impala", "", "--rollout-steps 12", "--rollout-steps 6"),
+    ("impala", "", "--batch-size 24", "--batch-size 12"),
+    ("impala", "", "--optimiser adam", "--optimiser rmsprop"),
+    ("impala", "", "--reward-scale 0.5", "--reward-scale"),
+    ("impala", IMAGES, "--image-height 40", "other observations.*--image-height 36"),
+    ("jerk", "", "--memory-share 0", "--memory-share 0.25"),
+    ("jerk", "", "--no-write-replay", "--write-replay"),
+    ("jerk", "", "--record", "--no-record"),
+    ("jerk", "", "--policy runs/other", "--policy"),
+    ("ppo2", "", "--novelty 0.1", "no --novelty"),
+    ("ppo2", "", "--rnd 0.1", "no --rnd"),
+    ("ppo2", "--rnd 0.1", "--rnd-kind impala", "--rnd-kind"),
+    ("ppo2", "--timesteps 34", "--rollout-steps 4", "5 steps into a rollout of 6, not of 4"),
+    ("ppo2", "--timesteps 34", "--rollout-steps 12", "5 steps into a rollout of 6, not of 12"),
+    ("ppo2", IMAGES, "--image-height 40", "other observations.*--image-height 36"),
+    ("rainbow", "", "--update-every 3", "--update-every 4"),
+    ("rainbow", "", "--n-step 9", "--n-step 3"),
+    ("rainbow", "", "--v-max 201", "give the same --v-min and --v-max"),
+    ("rainbow", "", "--num-envs 1", "other rings"),
+    ("rainbow", "", "--reward-scale 0.5", "--reward-scale"),
+    ("rainbow", "", "--no-backtracking", "--backtracking"),
+    ("rainbow", "", "--frame-skip 2", "--frame-skip 4"),
+    ("rainbow", "", "--scenario mine", "--scenario contest"),
+    ("sac", "", "--n-step 3", "--n-step 1"),
+    ("sac", "", "--reward-scale 0.5", "--reward-scale"),
+    ("sac", "", "--learning-starts 7", "--learning-starts 10"),
+    ("sac", "", "--temperature 0.5", "--temperature"),
+    ("trpo", "", "--update penalty", "--update natural"),
+]
+
+
+@pytest.mark.parametrize(("agent", "flags", "other", "said"), REFUSED)
+def test_a_run_is_not_resumed_where_it_would_mean_something_else(
+    agent, flags, other, said, trained, tmp_path
+):
+    """Nor is anything changed."""
+    folder = tmp_path if flags else trained(agent)[1]
+    if flags:
+        train(agent, folder, *flags.split())
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    envs = Corridor(1) if "num-envs" in other else None
+    with pytest.raises(UserError, match=said):
+        train(
+            agent, folder, *flags.split(), *other.split(), "--resume", "--timesteps", 900, envs=envs
+        )
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
 @pytest.mark.parametrize("agent", AGENTS)
