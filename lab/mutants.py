@@ -1,0 +1,228 @@
+"""Small faults, put into a copy of the code one at a time: do the tests notice them?
+
+Each mutant changes one place: a comparison, a sign, a factor, a constant, a condition, or a call
+that is left out. Faults drawn from --seed come from the files in AREAS; those chosen by hand are
+in lab/mutants.yaml. A mutant is caught if a test of its area fails.
+Results: lab/mutants.json. lab/mutants.yaml says why a mutant that survives changes no behaviour.
+"""
+
+import ast
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.results import ROOT, commit, machine, read_result, store
+
+STORED, BY_HAND = ROOT / "lab/mutants.json", ROOT / "lab/mutants.yaml"
+AGENTS = ("es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo")
+RUNS = "tests/agents/test_train.py"
+
+
+def but(*others: str) -> list[str]:
+    """The arguments of pytest that leave out the runs of these agents."""
+    words = ["not killed", "not actors", *(f"not [{agent}" for agent in others)]
+    return ["-m", "not slow and not gpu and not sonic", "-k", " and ".join(words)]
+
+
+AREAS: dict[str, list[str]] = {
+    **{f"{a}/learner.py": [f"tests/{a}", RUNS, *but(*{*AGENTS} - {a})] for a in AGENTS},
+    "jerk/*.py": ["tests/jerk"],
+    "retro_agents/experience/*.py": ["tests/experience", RUNS, *but("es", "jerk")],
+    "retro_agents/nets/*.py": ["tests/nets", RUNS, *but("es", "jerk")],
+    "retro_agents/run/*.py": ["tests/run", "tests/agents/test_foundation.py"],
+    "retro_agents/ground/*.py": ["tests/ground", "tests/run", "tests/agents/test_foundation.py"],
+    "retro_agents/contest/wire/*.py": ["tests/contest"],
+    "retro_agents/contest/match/*.py": ["tests/contest"],
+    "retro_agents/games/retro/*.py": ["tests/games/retro"],
+}
+"""Patterns of files, and the arguments of pytest for a fault in them; the first that fits."""
+DRAWN = [
+    *("*/learner.py", "retro_agents/experience/*.py", "retro_agents/nets/*.py"),
+    *("retro_agents/run/checkpoint.py", "retro_agents/contest/wire/*.py"),
+    "retro_agents/games/retro/rom_*.py",
+]
+"""Files from which faults are drawn."""
+OPPOSITES: dict[type, type] = {
+    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+    **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And},
+    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult},
+}
+NO_BEHAVIOUR = ("annotation", "returns", "decorator_list")
+Mutant = dict[str, Any]
+"""file, line, from and to; once it was tried, also caught, by and seconds."""
+
+
+def changed(node: ast.AST) -> ast.AST | None:
+    """Returns the node with a fault, or None if there is none for such a node."""
+    match node:
+        case ast.Compare(left, [first, *others], values) if type(first) in OPPOSITES:
+            return ast.Compare(left, [OPPOSITES[type(first)](), *others], values)
+        case ast.BinOp(left, operator, right) if type(operator) in OPPOSITES:
+            return ast.BinOp(left, OPPOSITES[type(operator)](), right)
+        case ast.BoolOp(operator, values):
+            return ast.BoolOp(OPPOSITES[type(operator)](), values)
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            return operand
+        case ast.Constant(value) if type(value) is int:
+            return ast.Constant(value + 1)
+        case ast.Constant(value) if type(value) is float:
+            return ast.Constant(2.0 * value or 1.0)
+        case ast.Expr(ast.Call()):
+            return ast.Pass()
+    return None
+
+
+def places(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yields the nodes below that have a fault, each with it. Messages and assertions have none."""
+    if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert):
+        return
+    if (fault := changed(node)) is not None:
+        yield node, fault
+    for name, part in ast.iter_fields(node):
+        for child in part if isinstance(part, list) else [part]:
+            if isinstance(child, ast.AST) and name not in NO_BEHAVIOUR:
+                yield from places(child)
+
+
+def mutants_of(file: str) -> list[Mutant]:
+    """All mutants of a file: `from` and `to` are its changed lines, before and after."""
+    lines = (ROOT / file).read_bytes().splitlines(keepends=True)
+    made = []
+    for node, fault in places(ast.parse(b"".join(lines))):
+        begin, end = node.lineno - 1, node.end_lineno  # type: ignore[attr-defined]
+        head, tail = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+        new = ast.unparse(ast.fix_missing_locations(fault))
+        new = new if isinstance(fault, ast.Pass | ast.Constant) else f"({new})"
+        after = lines[begin][:head] + new.encode() + lines[end - 1][tail:]
+        change = {"from": b"".join(lines[begin:end]).decode(), "to": after.decode()}
+        made.append({"file": file, "line": begin + 1, **change})
+    return made
+
+
+def drawn(each: int, seed: int) -> list[Mutant]:
+    """So many mutants of each file in DRAWN."""
+    files = sorted(str(p.relative_to(ROOT)) for pattern in DRAWN for p in ROOT.glob(pattern))
+    chosen: list[Mutant] = []
+    for file in files:
+        found = mutants_of(file)
+        chosen += random.Random(f"{seed} {file}").sample(found, min(each, len(found)))
+    return chosen
+
+
+def by_hand() -> list[Mutant]:
+    """The mutants of lab/mutants.yaml. Raises UserError if one does not fit the code any more."""
+    chosen: list[Mutant] = yaml.safe_load(BY_HAND.read_text(encoding="utf-8"))["faults"]
+    for one in chosen:
+        text = (ROOT / one["file"]).read_text(encoding="utf-8")
+        if text.count(one["from"]) != 1:
+            raise UserError(f"{BY_HAND}: {one['file']} must hold this once: {one['from']!r}")
+        one["line"] = text[: text.index(one["from"])].count("\n") + 1
+    return chosen
+
+
+def copy_of_the_code(folder: Path) -> Path:
+    """Copies all files that git knows or may know."""
+    names = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(names, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    for name in listed.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def tested(tree: Path, file: str, *, limit_s: float) -> tuple[bool, str]:
+    """Returns whether the tests of a file's area fail in this copy, and the first that does."""
+    tests = next(found for pattern, found in AREAS.items() if Path(file).match(pattern))
+    own = Path("tests", *Path(file).parent.parts) / f"test_{Path(file).name}"
+    own = Path(str(own).replace("/retro_agents/", "/"))  # the tests mirror the packages
+    first = [str(own)] if (tree / own).is_file() else []
+    order = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", *first, *tests]
+    environment = {**os.environ, "PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(tree / ".numba")}
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(
+        order, cwd=tree, env=environment, start_new_session=True, **pipes
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return True, "the time limit"
+    if process.returncode not in (0, 1, 2):  # 2: a file of tests cannot be imported
+        raise UserError(f"pytest failed: {said[-500:]}")
+    failed = [line.split()[1] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return process.returncode != 0, (failed or [""])[0]
+
+
+def try_out(mutant: Mutant, tree: Path, *, number: int, limit_s: float) -> Mutant:
+    """Puts the fault into the copy, runs the tests, and mends it. Returns the result."""
+    path, begun = tree / mutant["file"], time.monotonic()
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    before, after = "".join(lines[: mutant["line"] - 1]), "".join(lines[mutant["line"] - 1 :])
+    path.write_text(before + after.replace(mutant["from"], mutant["to"], 1), encoding="utf-8")
+    os.utime(path, (number, number))  # compiled modules are recognised by the second
+    try:
+        caught, by = tested(tree, mutant["file"], limit_s=limit_s)
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (0, 0))
+    return {**mutant, "caught": caught, "by": by, "seconds": round(time.monotonic() - begun)}
+
+
+def key(mutant: Mutant) -> tuple[str, str, str]:
+    return mutant["file"], mutant["from"], mutant["to"]
+
+
+def result(tried: list[Mutant]) -> Mutant:
+    """All mutants that were tried, with the reasons why survivors change no behaviour."""
+    notes = yaml.safe_load(BY_HAND.read_text(encoding="utf-8"))["equivalent"]
+    why = {key(note): note["because"] for note in notes}
+    for one in tried:
+        one |= {"equivalent": why[key(one)]} if key(one) in why else {}
+    survived = [one for one in tried if not one["caught"]]
+    equal = sum("equivalent" in one for one in survived)
+    counts = {"tried": len(tried), "caught": len(tried) - len(survived), "equivalent": equal}
+    return {"command": "python -m lab.mutants", "commit": commit(), "machine": machine(), **counts,
+            "mutants": sorted(tried, key=lambda one: (one["file"], one["line"], one["to"]))}  # fmt: skip
+
+
+@command
+def main(argv: list[str] | None = None) -> None:
+    parser = Parser(prog="python -m lab.mutants", description=__doc__)
+    parser.add_argument("--each", type=int, default=2, help="mutants of each file (default: 2)")
+    parser.add_argument("--seed", type=int, default=0, help="draws them (default: 0)")
+    parser.add_argument("--most", type=int, default=10**6, help="mutants to try now")
+    parser.add_argument("--only", default="", help="only files whose names contain this")
+    parser.add_argument("--again", action="store_true", help="try stored survivors again")
+    parser.add_argument("--limit-s", type=float, default=900.0, help="for one mutant's tests")
+    chosen = parser.parse_args(argv)
+    there = {key(one): one for one in read_result(STORED)["mutants"]} if STORED.exists() else {}
+    wanted = [*by_hand(), *drawn(chosen.each, chosen.seed)]
+    left = [one for one in wanted if chosen.only in one["file"]]
+    left = [o for o in left if key(o) not in there or chosen.again and not there[key(o)]["caught"]]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = copy_of_the_code(Path(folder))
+        for number, mutant in enumerate(left[: chosen.most], start=1):
+            tried = try_out(mutant, tree, number=number, limit_s=chosen.limit_s)
+            there[key(mutant)] = tried
+            store(STORED, result([*there.values()]))
+            word = "caught" if tried["caught"] else "SURVIVED"
+            print(f"{word} {tried['file']}:{tried['line']} {tried['to'].strip()} [{tried['by']}]")
+    store(STORED, result([*there.values()]))
+
+
+if __name__ == "__main__":
+    main()
