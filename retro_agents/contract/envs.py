@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from retro_agents.ground.memory import check_memory
 
 Infos = dict[str, Any]
 Step = tuple[NDArray[np.uint8], NDArray[np.floating], NDArray[np.bool_], NDArray[np.bool_], Infos]
@@ -44,6 +47,18 @@ class EnvSpec:
     def channels(self) -> int:
         """Channels of one frame."""
         return self.observation_shape[0] // self.frame_stack
+
+
+def check_room(spec: EnvSpec, num_envs: int, part: slice = slice(None), *, each: int) -> None:
+    """Raises UserError if there is no memory for that part of so many environments. each: bytes
+    that one takes, beside its observation."""
+    rows = range(num_envs)[part]
+    count, (_, height, width) = rows.stop - rows.start, spec.observation_shape
+    check_memory(
+        count * (prod(spec.observation_shape) + each),
+        f"{count:,} environments with observations of {height} × {width} pixels",
+        instead="give fewer --num-envs, or a smaller --image-height and --image-width",
+    )
 
 
 @runtime_checkable

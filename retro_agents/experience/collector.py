@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import chain, pairwise
+from math import prod
 from typing import Any, Protocol, final
 from zlib import crc32
 
@@ -92,9 +93,11 @@ class Collector:
         self.state = policy.no_state(num_envs)
         self.starts = np.ones(num_envs, bool)
         self.progress = np.zeros(num_envs)
+        on_cpu = self.device.type == "cpu"
         with memory_for(
             f"rollouts of {rollout_steps} steps of {num_envs} environments",
             instead="give fewer --rollout-steps or --num-envs",
+            size=on_cpu * rollout_steps * num_envs * prod(self.spec.observation_shape),
         ):
             self.rollout = Rollout(
                 rollout_steps,

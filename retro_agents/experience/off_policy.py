@@ -3,6 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,22 @@ from retro_agents.run.distrust import reading
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
+BESIDE = 24
+"""Bytes of a step in a replay beside its frame."""
+
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
     """Makes an empty replay for an agent's config; capacity: of another size. Raises UserError if
     it is too short to learn from, or there is no memory for it."""
-    size = capacity or config.replay_size
+    steps, frames = capacity or config.replay_size, frames_of(config.env.spec())
+    size = steps * (prod(frames["frame_shape"]) + BESIDE)
+    advice = "give a smaller --replay-size"
     try:
-        with memory_for(f"a replay of {size:,} steps", instead="give a smaller --replay-size"):
+        with memory_for(f"a replay of {steps:,} steps", instead=advice, size=size):
             return Replay(
-                size,
+                steps,
                 num_envs,
-                **frames_of(config.env.spec()),
+                **frames,
                 n_step=config.n_step,
                 gamma=config.gamma,
                 alpha=config.priority_alpha,

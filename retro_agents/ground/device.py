@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.memory import check_memory
 
 THREADS = torch.get_num_threads()
 """PyTorch's own choice for this process."""
@@ -67,8 +68,10 @@ def acts_in_bf16(precision: str, device: torch.device) -> bool:
 
 
 @contextlib.contextmanager
-def memory_for(what: str, *, instead: str) -> Iterator[None]:
-    """Raises UserError, "no memory for {what}; {instead}", if an allocation within fails."""
+def memory_for(what: str, *, instead: str, size: float = 0.0) -> Iterator[None]:
+    """Raises UserError, "no memory for {what}; {instead}", if an allocation within fails, or at
+    once if so many bytes are not free: Linux gives memory that it does not have."""
+    check_memory(size, what, instead=instead)
     try:
         yield
     except (MemoryError, RuntimeError, TypeError, ValueError) as error:

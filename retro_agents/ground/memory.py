@@ -4,6 +4,8 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
+from retro_agents.ground.errors import UserError
+
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
 """Where Linux says how much is available, and a container how much it may use."""
@@ -29,4 +31,12 @@ def free_memory() -> float:
 
 def gib(size: float) -> str:
     """A size in bytes as text in GiB."""
-    return f"{size / 2**30:,.1f} GiB"
+    return f"{min(size, 2**90) / 2**30:,.1f} GiB"
+
+
+def check_memory(size: float, what: str, *, instead: str) -> None:
+    """Raises UserError if something of that size in bytes does not fit."""
+    if size > (free := free_memory()):
+        raise UserError(
+            f"no memory for {what}: {gib(size)} are needed, and {gib(free)} are free; {instead}"
+        )

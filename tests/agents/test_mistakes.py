@@ -20,6 +20,8 @@ EVERY = [
     (["--preset", "none-such"], "none-such"),
     (["--init", "no/such/run"], "no/such/run"),
     (["--device", "tpu"], "device"),
+    (["--num-envs", str(10**8)], "no memory for 100,000,000 environments"),
+    (["--image-height", str(10**6), "--image-width", str(10**6)], "no memory for"),
     (["--num-envs", "-2"], "--num-envs -2: expected a whole number"),
     (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
@@ -89,6 +91,7 @@ OWN = {
         (["--levels", "sonic-test"], "import"),
         (["--preset", "ape-x"], "'ape-x' is not for --levels BrambleDash"),
         (["--replay-size", "7"], "--replay-size"),
+        (["--replay-size", str(10**9)], "no memory for a replay of 1,000,000,000 steps"),
         (["--init-encoder", "no/such/run"], "no/such/run"),
         (["--initial-priorities", "--no-prioritised"], "--no-prioritised"),
         (["--actors", "3"], "--num-envs 2"),

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from retro_agents.contract.envs import Infos, Step, row_seeds
+from retro_agents.contract.envs import Infos, Step, check_room, row_seeds
 from retro_agents.contract.frames import FrameHistory
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.procgen.config import COLOURS, SIZE, ProcgenConfig
@@ -20,6 +20,9 @@ from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.run.fields import fields, flag_with
+
+TAKES = 1 << 20
+"""Bytes of memory that an environment takes at most."""
 
 
 class ProcgenVectorEnv(VectorBase):
@@ -254,6 +257,7 @@ def make_vec(
     games = parse_games(levels)
     if num_envs < len(games):
         raise UserError(f"{len(games)} games need {len(games)} --num-envs or more, not {num_envs}")
+    check_room(config.spec(), num_envs, part, each=TAKES)
     rows = range(num_envs)[part]
     seeds = row_seeds(seed, num_envs)
     return ProcgenVectorEnv(

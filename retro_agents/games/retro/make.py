@@ -7,6 +7,7 @@ from typing import Any, Literal
 import gymnasium
 from gymnasium.wrappers import TransformReward
 
+from retro_agents.contract.envs import check_room
 from retro_agents.games.retro import wrappers
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import ContestEnv
@@ -17,6 +18,9 @@ from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.native_env import NativeContestEnv, NativeEnv
 from retro_agents.games.retro.vector import RetroVectorEnv, assign_levels
 from retro_agents.ground.errors import UserError
+
+TAKES = {"native": 240 << 10, "emulator": 60 << 20}
+"""Bytes of memory that an environment takes: measured on 1,000 native ones, and on 4 emulators."""
 
 
 def backend_of(levels: Sequence[Level], config: EnvConfig) -> Literal["native", "emulator"]:
@@ -96,7 +100,9 @@ def make_env(
     """
     config = config or EnvConfig()
     level = parse_level(level) if isinstance(level, str) else level
-    if backend_of([level], config) == "native":
+    backend = backend_of([level], config)
+    check_room(config.spec(), 1, each=TAKES[backend])
+    if backend == "native":
         return NativeEnv(level, config, record_dir=as_path(record_dir))
     return wrap_agent(emulated(level, config, record_dir=record_dir), config)
 
@@ -131,7 +137,9 @@ def make_vec(
     """
     config = config or EnvConfig()
     levels = parse_levels(levels) if isinstance(levels, str) else levels
-    kind = NativeVectorEnv if backend_of(levels, config) == "native" else RetroVectorEnv
+    backend = backend_of(levels, config)
+    check_room(config.spec(), num_envs, part, each=TAKES[backend])
+    kind = NativeVectorEnv if backend == "native" else RetroVectorEnv
     rows = assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
     return kind(
         rows[part],
