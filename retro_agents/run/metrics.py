@@ -9,6 +9,7 @@ drops the rows after its checkpoint, so that they equal those of an uninterrupte
 import csv
 import importlib
 import io
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,8 @@ ROLLOUT = (
 )
 """Metrics of the episodes played; all others are of learning."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
+WANDB_ID = "wandb-id.txt"
+"""The file in a run's folder with the name by which wandb finds its run again."""
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
 
@@ -107,8 +110,8 @@ class Metrics(AbstractContextManager):
         run_dir = Path(run_dir)
         self._track: Any = None
         if track:
-            self._track = importlib.import_module(track)
-            self._track.init(project=PROJECT, name=run_dir.name, config=dict(config or {}))
+            resumes = resume_step is not None
+            self._track = tracker(track, run_dir, config=config or {}, resumes=resumes)
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
         self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
         self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
@@ -157,6 +160,29 @@ class Metrics(AbstractContextManager):
 def group(name: str) -> str:
     """A metric's name, preceded by its group unless it names one."""
     return name if "/" in name else f"{'rollout' if name in ROLLOUT else 'train'}/{name}"
+
+
+def tracker(name: str, run_dir: Path, *, config: Mapping[str, Any], resumes: bool) -> Any:
+    """Begins a run of wandb or trackio, or resumes the one of this folder. Returns the module.
+    Raises UserError if it does not begin, such as without a login."""
+    module = importlib.import_module(name)
+    given: dict[str, Any] = {"project": PROJECT, "name": run_dir.name, "config": dict(config)}
+    given["resume"] = "allow" if resumes else "never"
+    if name == "wandb":
+        path = run_dir / WANDB_ID
+        if not resumes or not path.is_file():
+            write_text(path, secrets.token_hex(8))
+        given |= {"id": path.read_text(encoding="utf-8"), "dir": str(run_dir)}
+    try:
+        module.init(**given)
+    except UserError:
+        raise
+    except Exception as error:  # each has classes of its own
+        reason = " ".join(str(error).split())
+        raise UserError(
+            f"{name} does not begin ({reason}): log in to it, or leave --track out"
+        ) from None
+    return module
 
 
 @final

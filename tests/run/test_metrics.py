@@ -92,6 +92,30 @@ def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path
     assert found == [(1, 0.5), (2, 1.0), (4, 9.0)]
 
 
+def test_wandb_keeps_to_the_runs_folder_and_is_resumed(tmp_path, monkeypatch):
+    said: list[dict] = []
+    sink = SimpleNamespace(init=lambda **values: said.append(values), finish=lambda: None)
+    monkeypatch.setitem(sys.modules, "wandb", sink)
+    for resume_step in (None, 3):
+        Metrics(tmp_path, tensorboard=False, track="wandb", resume_step=resume_step).close()
+    assert [one.pop("resume") for one in said] == ["never", "allow"]
+    assert said[0] == said[1] and said[0]["dir"] == str(tmp_path) and len(said[0]["id"]) == 16
+    (tmp_path / "other").mkdir()
+    Metrics(tmp_path / "other", tensorboard=False, track="wandb").close()
+    assert said[2]["id"] != said[0]["id"]
+
+
+@pytest.mark.parametrize("name", ["wandb", "trackio"])
+def test_a_tracker_that_does_not_begin_is_one_line(tmp_path, monkeypatch, name):
+    def init(**_):
+        raise RuntimeError("api_key not configured\n(no-tty)")
+
+    monkeypatch.setitem(sys.modules, name, SimpleNamespace(init=init))
+    says = rf"{name} does not begin \(api_key not configured \(no-tty\)\): log in"
+    with pytest.raises(UserError, match=says):
+        Metrics(tmp_path, tensorboard=False, track=name)
+
+
 def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, monkeypatch):
     said: list[tuple[str, object]] = []
     sink = SimpleNamespace(
@@ -114,7 +138,8 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, mo
         metrics.log(8, {"loss": 0.25, "sight/blind": 3.0})
     names = [name for name, _ in said]
     assert names == ["init", "log 4", "log 8", "finish"]
-    assert said[0][1] == {"project": PROJECT, "name": tmp_path.name, "config": config}
+    given = {"project": PROJECT, "name": tmp_path.name, "config": config, "resume": "never"}
+    assert said[0][1] == given
     last = dict(said[2][1])  # type: ignore[call-overload]
     assert last.pop("time/steps_per_second") > 0
     assert last == {
