@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from retro_agents.ground.drawing import any_backend
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import drafted
 from retro_agents.ground.ranges import Count
@@ -80,7 +81,8 @@ def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
     """
     if out.suffix not in KINDS:
         raise UserError(f"cannot draw {out}: expected a name that ends in {', '.join(KINDS)}")
-    from matplotlib.figure import Figure
+    with any_backend():
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.2), dpi=120, layout="constrained")
     axes = figure.subplots()

@@ -1,4 +1,7 @@
+import os
 import shutil
+import subprocess
+import sys
 
 import imageio.v3 as imageio
 import numpy as np
@@ -108,3 +111,12 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, mon
     main(paths)
     main([*paths, "--label", "c", "c"])
     assert drawn == [["seed-0", "seed-1"], paths, ["c"]]
+
+
+@pytest.mark.parametrize("name", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
+def test_a_curve_is_drawn_whatever_back_end_the_environment_names(runs, tmp_path, name):
+    """As Jupyter does, whose own back end may not be installed here."""
+    command = [sys.executable, "-m", "retro_agents.run.plot", str(runs[0])]
+    environment = {**os.environ, "MPLBACKEND": name}
+    subprocess.run([*command, "--out", str(tmp_path / "a.png")], env=environment, check=True)
+    assert (tmp_path / "a.png").stat().st_size > 1000

@@ -9,11 +9,15 @@ from html import escape
 from typing import Any, final
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 from numpy.typing import NDArray
+
+from retro_agents.ground.drawing import any_backend
+
+with any_backend():
+    from matplotlib import rc_context
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 
 COLOURS = 8
 """Number of colours in the style sheet: c0 … c7."""
