@@ -4,11 +4,13 @@ They share a counter, with which they claim episodes, and exchange bytes: record
 sums of noise.
 """
 
+import atexit
 import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -59,9 +61,16 @@ class Together(World):
         """Raises UserError if there is no mpi4py, or no MPI that it can use."""
         super().__init__()
         try:
+            import mpi4py
+
+            mpi4py.rc(initialize=False)  # which would abort where `check_starter` says why
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise UserError(f"MPI does not work ({error}); install mpi4py and mpich") from None
+        check_starter(MPI.Get_library_version(), os.environ)
+        if not MPI.Is_initialized():
+            MPI.Init_thread()
+            atexit.register(MPI.Finalize)
         self.mpi, self.comm = MPI, MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size
         self.claimed = 0
@@ -134,6 +143,21 @@ def agreeing(world: World) -> Iterator[None]:
         print(f"error: {problems[0].decode()}", file=sys.stderr)
     if problems:
         raise Agreed(2)
+
+
+def check_starter(library: str, environment: Mapping[str, str]) -> None:
+    """Raises UserError if the mpirun of another MPI than the library started this process; in
+    ranks above 0, Agreed. library: MPI's own words."""
+    ours = "Open MPI" if "Open MPI" in library else "MPICH"
+    starters = {"Open MPI": "OMPI_COMM_WORLD_RANK", "MPICH": "PMI_RANK"}
+    ranks = {name: environment[rank] for name, rank in starters.items() if rank in environment}
+    if not ranks or ours in ranks or "SLURM_PROCID" in environment:  # Slurm starts both
+        return
+    ((theirs, rank),) = ranks.items()
+    if rank != "0":
+        raise Agreed(2)
+    mpirun = Path(sys.executable).parent / "mpirun"
+    raise UserError(f"{theirs}'s mpirun started this, but mpi4py uses {ours}: use {mpirun}")
 
 
 def processes() -> int:

@@ -1,10 +1,11 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from es.mpi import Agreed, World, agreeing
+from es.mpi import Agreed, World, agreeing, check_starter
 from es.train import main
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
@@ -22,6 +23,46 @@ def with_mpi(*arguments):
         text=True,
         timeout=280,
     )
+
+
+@pytest.mark.parametrize(
+    ("library", "environment", "says"),
+    [
+        ("MPICH Version: 5.0", {"OMPI_COMM_WORLD_RANK": "0"}, "Open MPI's mpirun .* uses MPICH"),
+        ("Open MPI v5.0.3", {"PMI_RANK": "0"}, "MPICH's mpirun .* uses Open MPI"),
+        ("MPICH Version: 5.0", {"OMPI_COMM_WORLD_RANK": "1"}, None),
+    ],
+)
+def test_the_mpirun_of_another_mpi_is_one_line(library, environment, says):
+    with pytest.raises(UserError if says else Agreed, match=says):
+        check_starter(library, environment)
+
+
+@pytest.mark.parametrize(
+    ("library", "environment"),
+    [
+        ("Open MPI v5", {"OMPI_COMM_WORLD_RANK": "1"}),
+        ("MPICH Version: 5.0", {"PMI_RANK": "0"}),
+        ("Open MPI v5", {"PMI_RANK": "0", "SLURM_PROCID": "0"}),
+        ("MPICH Version: 5.0", {}),
+    ],
+)
+def test_its_own_mpirun_and_slurms_are_taken(library, environment):
+    check_starter(library, environment)
+
+
+@needs_mpirun
+def test_open_mpis_mpirun_ends_before_mpi_begins(tmp_path):
+    environment = {**os.environ, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    done = subprocess.run(
+        [sys.executable, "es/master.py"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and done.stderr.startswith("error: Open MPI's mpirun started this")
+    assert done.stderr.count("\n") == 1
 
 
 def test_process_alone_claims_every_number_once_per_generation():
