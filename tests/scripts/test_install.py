@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
@@ -51,11 +52,27 @@ def test_bad_input_is_one_line_and_exit_code_2(checkout: Path) -> None:
     shutil.rmtree(checkout / ".venv")
     for done, says in (
         (install(checkout, "--devel"), "unknown argument '--devel'"),
-        (install(checkout, PYTHON="no-such-python"), "no Python 3.11 or newer found"),
+        (install(checkout, PYTHON="no-such-python"), "no Python 3.11 to 3.13 found"),
     ):
         assert done.returncode == 2 and says in done.stderr
         assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
     assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "good"), [("3, 10", 0), ("3, 11", 1), ("3, 13", 1), ("3, 14", 0)]
+)
+def test_a_python_for_which_wheels_are_missing_is_not_taken(
+    checkout: Path, tmp_path: Path, version: str, good: bool
+) -> None:
+    """A Python of that version, as far as it is asked for it."""
+    shutil.rmtree(checkout / ".venv")
+    python = tmp_path / "python"
+    asks = f"import sys; sys.version_info = ({version}, 0); "
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} -c "{asks}$2"\nexit 7\n')
+    python.chmod(0o755)
+    said = install(checkout, PYTHON=str(python)).stderr
+    assert ("no Python 3.11 to 3.13 found" not in said) == good
 
 
 def test_all_extras_but_the_known_ones_are_installed_and_once(checkout: Path) -> None:
