@@ -38,7 +38,9 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
     except Exception as error:  # Ray has no class for it
         reason = str(error).partition("\n")[0]
         if not address:
-            raise UserError(f"Ray does not start ({reason}); this machine may be busy") from None
+            busy = "this machine may be busy"
+            advice = "give a shorter TMPDIR, such as /tmp" if "AF_UNIX" in reason else busy
+            raise UserError(f"Ray does not start ({reason}); {advice}") from None
         raise UserError(
             f"no Ray cluster at {address} ({reason}); start one with ray start --head, set "
             "RAY_AUTH_MODE=token if it asks for tokens, or leave --ray-address out"

@@ -1,6 +1,7 @@
 """Errors of the user: one line on stderr, and exit code 2."""
 
 import argparse
+import errno
 import functools
 import os
 import sys
@@ -62,6 +63,26 @@ def need(*modules: str) -> None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
+MEMORY = (
+    *("cannot allocate memory", "can't allocate memory", "not enough memory", "out of memory"),
+    *("failed to map segment", "can't start new thread"),
+)
+"""What errors of libraries say that got no memory."""
+
+
+def limit_of(error: Exception) -> str | None:
+    """Returns a line about a limit of the system that the error comes from, or None."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return "no more files may be opened (ulimit -n): raise that limit, or give fewer --num-envs"
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError) or any(words in text.lower() for words in MEMORY):
+        return (
+            f"no memory is left for this process, here or by a limit such as ulimit -v ({text}): "
+            "raise the limit, or ask for less"
+        )
+    return None
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises UserError, and keeps the line breaks of a description."""
 
@@ -108,6 +129,11 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
             script = script if IN_CHECKOUT and extra not in NOT_INSTALLED else ""
             run = f"{script}pip install 'retro-contest-agents[{extra}]'"
             print(f"error: {module} is not installed: run {run}", file=sys.stderr)
+            raise SystemExit(2) from None
+        except Exception as error:
+            if (limit := limit_of(error)) is None:
+                raise
+            print(f"error: {limit}", file=sys.stderr)
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)

@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from retro_agents.ground.cluster import STARTS, own_sigterm, patiently
+from retro_agents.ground.cluster import STARTS, own_sigterm, patiently, ray_on
+from retro_agents.ground.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -43,3 +44,14 @@ def test_what_ray_makes_of_sigterm_is_undone():
     with own_sigterm():
         signal.signal(signal.SIGTERM, lambda *_: None)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_temporary_folder_with_too_long_a_path_is_named(monkeypatch):
+    ray = pytest.importorskip("ray")
+
+    def init(*_, **__):
+        raise OSError("AF_UNIX path length cannot exceed 107 bytes: /long/sockets/plasma_store")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(UserError, match="give a shorter TMPDIR, such as /tmp"), ray_on("", cpus=1):
+        pass
