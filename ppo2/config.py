@@ -141,6 +141,11 @@ class PPO2Config:
                 f"sequence_steps ({self.minibatches} x {self.sequence_steps}), or sequence_steps a "
                 f"whole rollout and num_envs ({num_envs}) a multiple of minibatches"
             )
+        if self.normalise == "minibatch" and num_envs * self.rollout_steps == self.minibatches:
+            raise UserError(
+                f"the {self.minibatches} steps of a rollout in as many minibatches: the normalised "
+                "advantage of a single step is 0; give fewer --minibatches, or --normalise never"
+            )
         if self.rnd and self.rollout_steps % self.minibatches:
             raise UserError(
                 f"--rnd learns from a rollout's steps in minibatches: rollout_steps "

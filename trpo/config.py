@@ -83,6 +83,10 @@ class TRPOConfig:
                 f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches "
                 f"({self.minibatches})"
             )
+        if self.run.num_envs * self.rollout_steps == 1:
+            raise UserError(
+                "a rollout of one step: its normalised advantage is 0; give more --rollout-steps"
+            )
         if self.update == "natural" and self.critic == "untrained":
             raise UserError(
                 "--critic untrained is for --update penalty; the natural gradient needs values"

@@ -8,7 +8,7 @@ import dataclasses
 import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -120,11 +120,41 @@ def _number(value: Any) -> Any:
     return value
 
 
+def once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A dictionary of pairs. Raises ValueError if two have the same name, of which the last would
+    win unseen."""
+    found: dict[Any, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is given twice")
+        found[name] = value
+    return found
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a name that is given twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        once((self.construct_object(key, deep=True), None) for key, _ in node.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(text: str) -> Any:
+    """What a text of YAML holds. Raises ValueError or YAMLError if it is bad."""
+    try:
+        return yaml.load(text, _Loader)
+    except (RecursionError, TypeError):  # a list as a name
+        raise ValueError("it is nested too deeply, or has names that are no text") from None
+
+
 def read_file(path: Path, *, what: str) -> dict[str, Any]:
     """The mapping in a YAML or JSON file, flat. {} for an empty file."""
     try:
         text = path.read_text(encoding="utf-8")
-        values = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        if path.suffix.lower() == ".json":
+            values = json.loads(text, object_pairs_hook=once)
+        else:
+            values = read_yaml(text)
     except OSError as error:
         raise UserError(f"cannot read {what}: {error.strerror}") from None
     except (ValueError, yaml.YAMLError) as error:

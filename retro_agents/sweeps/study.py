@@ -19,7 +19,7 @@ from retro_agents.games.retro.integrations import games, rom_hash
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
-from retro_agents.run.config import preset_names
+from retro_agents.run.config import preset_names, read_yaml
 
 REFERENCE = re.compile(r"<([^<>]+)>")
 
@@ -150,7 +150,7 @@ def read_study(name: str, folder: Path) -> Study:
     """A study by its name in a folder, or from a file. Raises UserError if it is bad."""
     path = named_file(name, folder, what="study")
     try:
-        study = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Study)
+        study = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), Study)
     except (OSError, yaml.YAMLError, ValueError) as error:
         raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
     known = [*study.kinds, *study.inputs]
@@ -164,8 +164,8 @@ def read_study(name: str, folder: Path) -> Study:
 def named_file(name: str, folder: Path, *, what: str) -> Path:
     """NAME.yaml in a folder, or FILE.yaml itself. Raises UserError if nothing has that name."""
     known = preset_names(folder)
-    if name.endswith(".yaml") or name in known:
-        return Path(name) if name.endswith(".yaml") else folder / f"{name}.yaml"
+    if name.lower().endswith(".yaml") or name in known:
+        return folder / f"{name}.yaml" if name in known else Path(name)
     advice = f"{nearest_text(name, known)} (or a FILE.yaml)" if known else "give a FILE.yaml"
     raise UserError(f"no {what} {name!r}; {advice}")
 

@@ -68,6 +68,10 @@ OWN = {
         (["--encoder", "nature", "--widths", "8,16"], "three widths"),
         (["--sight-episodes", "17"], "give another number"),
         (RND_BY_RUNS, "--rnd learns"),
+        (
+            ["--num-envs", "1", "--rollout-steps", "4", "--minibatches", "4"],
+            "of a single step is 0; give fewer --minibatches",
+        ),
     ],
     "rainbow": [
         (["--no-prioritised", "--priority-alpha", "0.6"], "no effect without --prioritised"),

@@ -158,6 +158,10 @@ def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -
         ("[1, 2]", "must hold one mapping"),
         ("a: [", "neither valid YAML nor JSON"),
         ("3: 4", "must hold one mapping"),
+        ("steps: 3\nsteps: 4", "'steps' is given twice"),
+        ("run:\n  seed: 1\n  'seed': 2", "'seed' is given twice"),
+        ("a: " + "[" * 3000, "nested too deeply"),
+        ("? [1, 2]\n: 3", "names that are no text"),
     ],
 )
 def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: str) -> None:
@@ -166,6 +170,12 @@ def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: 
         load(presets, "--config", str(tmp_path / "bad.yaml"))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_name_is_given_once_in_json_too(presets: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.JSON").write_text('{"steps": 3, "steps": 4}')
+    with pytest.raises(UserError, match="'steps' is given twice"):
+        load(presets, "--config", str(tmp_path / "bad.JSON"))
 
 
 def test_help_explains_every_field(

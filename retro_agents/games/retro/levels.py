@@ -28,7 +28,7 @@ def parse_levels(spec: str) -> list[Level]:
 
     Raises UserError if the integrations lack a name; the ROM may be missing.
     """
-    if spec.endswith(".csv"):
+    if spec.lower().endswith(".csv"):
         return read_levels(Path(spec))
     levels: list[Level] = []
     for part in [part.strip() for part in spec.split(",") if part.strip()] or [spec]:

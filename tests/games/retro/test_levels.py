@@ -63,8 +63,11 @@ def test_an_unknown_name_is_answered_with_the_nearest(spec, message):
 
 
 @pytest.mark.parametrize("text", ["game,state\n", "\ufeffgame,state\n", "game, state\n"])
-def test_a_csv_is_a_list_of_levels_whatever_mark_or_blank_is_before_a_columns_name(tmp_path, text):
-    path = tmp_path / "mine.csv"
+@pytest.mark.parametrize("name", ["mine.csv", "MINE.CSV", "procgen-names.Csv"])
+def test_a_csv_is_a_list_of_levels_whatever_mark_or_blank_is_before_a_columns_name(
+    tmp_path, name, text
+):
+    path = tmp_path / name
     path.write_text(f"{text}Airstriker-Genesis-v0, Level1\n", encoding="utf-8")
     assert parse_levels(str(path)) == [Level("Airstriker-Genesis-v0", "Level1")]
 
