@@ -49,13 +49,13 @@ AREAS: dict[str, list[str]] = {
     "retro_agents/ground/*.py": ["tests/ground", "tests/run", "tests/agents/test_foundation.py"],
     "retro_agents/contest/wire/*.py": ["tests/contest"],
     "retro_agents/contest/match/*.py": ["tests/contest"],
-    "retro_agents/games/retro/*.py": ["tests/games/retro"],
+    "retro_agents/games/retro/*.py": ["tests/games/retro", "tests/contest/wire/test_record.py"],
 }
 """Patterns of files, and the arguments of pytest for a fault in them; the first that fits."""
 DRAWN = [
     *("*/learner.py", "retro_agents/experience/*.py", "retro_agents/nets/*.py"),
-    *("retro_agents/run/checkpoint.py", "retro_agents/contest/wire/*.py"),
-    "retro_agents/games/retro/rom_*.py",
+    *(f"retro_agents/run/{name}.py" for name in ("checkpoint", "distrust", "draft", "manifest")),
+    *("retro_agents/contest/wire/*.py", "retro_agents/games/retro/rom_*.py"),
 ]
 """Files from which faults are drawn."""
 PAIRS: list[tuple[type, type]] = [

@@ -75,9 +75,10 @@ def test_mutating_replay_goes_on_and_counts_what_the_plan_brought():
     [
         ([5.0, 1.0], False, [20.0, 6.0]),  # it died; 6 is not above 0.6 of the best
         ([5.0] * 4 + [0.0], False, [20.0, 20.0]),  # nothing new: it counts once
+        ([4.0] * 4 + [1.0], False, [20.0, 16.0]),  # 17 is above 0.6 of the best, not above it
         ([5.0], True, [20.0]),  # a change of level says nothing about it
     ],
-    ids=["died early", "nothing new", "cut"],
+    ids=["died early", "nothing new", "worse than the best", "cut"],
 )
 def test_a_replay_that_gets_no_further_adds_a_return_alone(rewards, cut, wanted):
     search = known(MUTATING)

@@ -12,11 +12,12 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("rows", [(5,), (ROWS,), (ROWS // 2, 2)])
 def test_output_equals_the_materialised_noisy_matrix(rows):
     torch.manual_seed(0)
-    layer = NoisyLinear(6, 4)
+    layer = NoisyLinear(6, 9)
     noise_in, noise_out = noise = layer.sample_noise(None, CPU)
+    assert noise_in.min() < 0 < noise_in.max() and noise_out.min() < 0 < noise_out.max()
     x = torch.randn(*rows, 6)
-    weight, bias = np.zeros((4, 6)), np.zeros(4)
-    for row in range(4):
+    weight, bias = np.zeros((9, 6)), np.zeros(9)
+    for row in range(9):
         for column in range(6):
             epsilon = noise_out[row] * noise_in[column]
             weight[row, column] = layer.weight[row, column] + (

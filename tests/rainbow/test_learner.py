@@ -12,6 +12,7 @@ from rainbow.learner import (
     clipped_share,
     epsilon_ladder,
     linear,
+    munchausen_bonus,
     project_distribution,
     q_values,
     support,
@@ -252,6 +253,12 @@ def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see(settings):
         for outputs in (learner.net(obs), learner.target(obs)):
             assert outputs.dtype == torch.float32
             assert outputs.unique().numel() > outputs.numel() // 2
+
+
+def test_munchausens_bonus_is_clipped():
+    values, actions = torch.tensor([[0.0, 5.0], [0.0, 0.0]]), torch.tensor([0, 1])
+    bonus = munchausen_bonus(values, actions, share=0.9, temperature=0.03)
+    torch.testing.assert_close(bonus, torch.tensor([-0.9, float(0.027 * np.log(0.5))]))
 
 
 @pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)

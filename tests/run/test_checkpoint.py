@@ -327,6 +327,20 @@ def test_a_checkpoint_that_another_process_put_aside_is_passed_over(tmp_path, mo
     assert newer.with_name(newer.name + ".damaged").is_dir()
 
 
+def test_every_file_is_on_the_disk_before_the_checkpoint_is_there(tmp_path, monkeypatch):
+    synced = []
+
+    def fsync(descriptor):
+        assert not (tmp_path / "step-000000001").exists() or synced[-1] != tmp_path
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    folder = save(tmp_path, 1)
+    *files, draft, last = synced
+    assert {path.name for path in files} == {path.name for path in folder.iterdir()}
+    assert draft == tmp_path / f".draft-{folder.name}" and last == tmp_path
+
+
 @pytest.mark.parametrize(
     ("number", "says"), [("EIO", "; save elsewhere"), ("ENOSPC", "; free some space there, or")]
 )

@@ -68,8 +68,13 @@ def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
     saved.mkdir(parents=True)
     (saved / "meta.json").touch()
     folder.check_newest(200)
-    with pytest.raises(UserError, match="has reached step 200 meanwhile"):
-        folder.check_newest(100)
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "metrics.csv").write_text("step,loss\n150,1\n")
+    config = SimpleNamespace(run=RunSettings(timesteps=300, resume=True))
+    refused = pytest.raises(UserError, match="has reached step 200 meanwhile")
+    with refused, reports(tmp_path, config, "ppo2", env_steps=100):
+        raise AssertionError("it goes on")
+    assert (tmp_path / "metrics.csv").read_text() == "step,loss\n150,1\n"
 
 
 def test_open_needs_a_run_and_create_a_writable_place(tmp_path, unwritable):

@@ -1,12 +1,17 @@
 """The server against raw messages."""
 
+import contextlib
+import json
 import os
 import stat
+import time
 
 import pytest
 
 from retro_agents.contest.wire.limits import Limits
-from retro_agents.contest.wire.server import PATIENCE
+from retro_agents.contest.wire.protocol import WallClockTimeoutError
+from retro_agents.contest.wire.record import Record
+from retro_agents.contest.wire.server import PATIENCE, Session
 from retro_agents.ground.errors import UserError
 from tests.contest.raw import RESET, patient, press, raw
 
@@ -79,6 +84,23 @@ def test_busy_client_is_sent_away_at_the_wall_clock_limit(start, toy):
         assert answer["content"]["exception"] == 2
     server.ended()
     assert sum(row[1] for row in server.rows()) == max(updates - 1, 0)
+
+
+def test_a_request_that_is_read_after_the_time_is_up_is_not_played(toy, tmp_path):
+    limits, record = Limits(), Record(tmp_path / "results", facts={})
+    session = Session(toy(), tmp_path, limits=limits, record=record, seed=0)
+
+    class Slow:
+        """A connection whose message comes as the time ends."""
+
+        def receive(self, *, deadline):
+            session.end = time.monotonic()
+            return json.dumps(RESET).encode()
+
+    with contextlib.closing(session), pytest.raises(WallClockTimeoutError):
+        session.answer(Slow())
+    record.finish("")
+    assert not session.started
 
 
 def test_server_does_not_wait_for_a_client_for_ever_and_a_limit_of_nothing_is_refused(start):
