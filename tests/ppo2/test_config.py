@@ -8,7 +8,6 @@ import torch
 from ppo2.train import parse
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
-from retro_agents.run.config import flat, to_dict
 from trpo.train import parse as parse_trpo
 
 
@@ -63,112 +62,6 @@ def test_a_field_of_the_other_games_in_a_file_says_so(tmp_path):
     (tmp_path / "a.yaml").write_text("num_levels: 3\n")
     said = said_to("--config", str(tmp_path / "a.yaml"))
     assert "unknown field 'num_levels' for PPO2Config; it is for Procgen" in said
-
-
-PUBLISHED = {
-    "timesteps": 25_000_000,
-    "num_envs": 64,
-    "distribution_mode": "easy",
-    "start_level": 0,
-    "num_levels": 0,
-    "backgrounds": True,
-    "restrict_themes": False,
-    "frames": "0",
-    "timeouts": "end",
-    "shape_rewards": False,
-    "encoder": "impala",
-    "widths": "16,32,32",
-    "pool": False,
-    "encoder_parts": "",
-    "hidden": 256,
-    "initialisation": "xavier",
-    "rollout_steps": 256,
-    "minibatches": 8,
-    "epochs": 3,
-    "gamma": 0.999,
-    "lam": 0.95,
-    "learning_rate": 5e-4,
-    "learning_rate_schedule": "linear",
-    "adam_epsilon": 1e-5,
-    "clip": 0.2,
-    "value_clip": True,
-    "value_clip_range": None,
-    "value_weight": 0.5,
-    "entropy_weight": 0.01,
-    "gradient_norm": 0.5,
-    "kl_penalty": 0.0,
-    "normalise": "rollout",
-    "normalise_returns": True,
-    "return_gamma": 0.99,
-    "recurrent": "none",
-    "evaluate_every": 0,
-}
-"""train-procgen-pytorch's values for easy levels; Cobbe et al., arXiv:1912.01588, but for the
-schedule and what advantages are normalised over."""
-COMPETITION = {
-    "timesteps": 8_000_000,
-    "num_envs": 48,
-    "frames": "0,-3",
-    "widths": "32,64,64",
-    "pool": True,
-    "encoder_parts": "pool-first,shifted",
-    "initialisation": "xavier-all",
-    "rollout_steps": 200,
-    "minibatches": 10,
-    "gamma": 0.99,
-    "lam": 0.9,
-    "learning_rate": 8e-4,
-    "learning_rate_schedule": "0:0.125,0.0625:1,0.125:0.125,0.25:0.625,0.375:0.0625,0.5:0.25,"
-    "1:0.0375",
-    "adam_epsilon": 1e-8,
-    "value_clip_range": 30.0,
-    "value_weight": 1.0,
-    "gradient_norm": 0.0,
-    "kl_penalty": 0.2,
-    "kl_aim": 0.01,
-    "normalise_returns": False,
-    "return_gamma": None,
-}
-COURSE = {
-    "levels": "procgen:starpilot",
-    "timesteps": 2_000_000,
-    "num_envs": 32,
-    "num_levels": 400,
-    "backgrounds": False,
-    "restrict_themes": True,
-    "encoder": "nature",
-    "widths": "",
-    "hidden": 128,
-    "initialisation": "orthogonal",
-    "minibatches": 16,
-    "gamma": 0.99,
-    "learning_rate_schedule": "constant",
-    "value_weight": 1.0,
-    "return_gamma": None,
-    "evaluate_every": 8_192,
-}
-HARD = {"distribution_mode": "hard", "timesteps": 200_000_000}
-
-
-@pytest.mark.parametrize(
-    ("preset", "differs"),
-    [
-        ("procgen-easy", {}),
-        ("procgen-easy-200", {"num_envs": 128, "num_levels": 200}),
-        ("procgen-hard", {**HARD, "num_envs": 256}),
-        ("procgen-hard-500", {**HARD, "num_envs": 512, "num_levels": 500}),
-        (
-            "procgen-openai",
-            {"learning_rate_schedule": "constant", "normalise": "minibatch"},
-        ),
-        ("procgen-competition", COMPETITION),
-        ("procgen-course", COURSE),
-    ],
-)
-def test_presets_of_procgen_have_the_published_values(preset, differs):
-    values = flat(to_dict(parse(["--preset", preset])))
-    expected = {**PUBLISHED, **differs}
-    assert {name: values[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,10 @@ import pytest
 import torch
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.command_line import load_config
-from retro_agents.run.config import flat, replaced, to_dict
+from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, train
 from trpo.agent import LogPolicy, make_net
-from trpo.config import TRPOConfig
-from trpo.train import PRESETS
 from trpo.training import Training
 
 QUICK = tiny("trpo")
@@ -44,62 +41,6 @@ def test_a_run_does_not_start_from_another_critic(trained, tmp_path):
     flags = ["--update", "penalty", "--critic", "untrained"]
     with pytest.raises(UserError, match="critic"):
         train("trpo", tmp_path, *flags, init=trained("trpo")[1])
-
-
-COMMON = {
-    "timesteps": 2_000_000,
-    "num_envs": 32,
-    "rotate_every": 0,
-    "distribution_mode": "easy",
-    "start_level": 0,
-    "frames": "0",
-    "timeouts": "end",
-    "encoder": "nature",
-    "hidden": 128,
-    "initialisation": "orthogonal",
-    "rollout_steps": 256,
-    "minibatches": 16,
-    "gamma": 0.99,
-    "lam": 0.95,
-    "normalise_returns": True,
-}
-PUBLISHED = {
-    "procgen": {
-        **COMMON,
-        "levels": "procgen:coinrun",
-        "num_levels": 0,
-        "update": "natural",
-        "critic": "apart",
-        "max_kl": 0.01,
-        "cg_steps": 10,
-        "damping": 0.1,
-        "epochs": 5,
-        "learning_rate": 1e-3,
-    },
-    "procgen-course": {
-        **COMMON,
-        "levels": "procgen:starpilot",
-        "num_levels": 400,
-        "backgrounds": False,
-        "restrict_themes": True,
-        "test_levels": "all",
-        "evaluate_every": 8_192,
-        "update": "penalty",
-        "critic": "untrained",
-        "penalty": 0.5,
-        "epochs": 3,
-        "learning_rate": 5e-4,
-        "adam_epsilon": 1e-5,
-        "gradient_norm": 0.5,
-    },
-}
-
-
-@pytest.mark.parametrize("preset", PUBLISHED)
-def test_a_preset_has_the_published_values(preset):
-    config = load_config(TRPOConfig, ["--preset", preset], presets=PRESETS, command="")
-    found = flat(to_dict(config))
-    assert {name: found[name] for name in PUBLISHED[preset]} == PUBLISHED[preset]
 
 
 @pytest.mark.parametrize("critic", ["apart", "untrained"])
