@@ -3,17 +3,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-import rainbow.train
-import rainbow.training
-import sac.train
-import sac.training
 from rainbow.config import RainbowConfig
 from retro_agents.experience.off_policy import OffPolicy, make_replay
 from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import find
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.rainbow.test_train import QUICK as RAINBOW
-from tests.sac.test_train import QUICK as SAC
+from tests.agents.tiny import tiny, train
+from tests.conftest import Corridor
 
 CONFIG = replaced(RainbowConfig(), replay_size=200, learning_starts=100, update_every=4)
 
@@ -32,21 +29,22 @@ def test_updates_are_due_once_there_is_enough_to_draw_from():
     assert run.updates_due() == 2
 
 
-@pytest.mark.parametrize(
-    ("agent", "quick"), [(rainbow, RAINBOW), (sac, SAC)], ids=["rainbow", "sac"]
-)
-def test_new_run_starts_from_weights_and_seeded_replay(corridor, tmp_path, agent, quick):
-    source = agent.train.run(corridor(2), quick, tmp_path / "source")
-    config = replaced(quick, num_envs=1, init_replay=150)
-    training = agent.training.Training(config, 1)
+@pytest.mark.parametrize("agent", ["rainbow", "sac"])
+def test_new_run_starts_from_weights_and_seeded_replay(agent, tmp_path):
+    flags = "--timesteps 200 --learning-starts 50 --replay-size 5000 --log-every 50"
+    source = train(agent, tmp_path / "source", *flags.split())
+    flags = f"{flags} --num-envs 1 --update-every 4 --init-replay 150 --init".split()
+    flags.append(str(tmp_path / "source"))
+    training = find(agent).part("training", "Training")(tiny(agent, *flags), 1)
     training.start_from(tmp_path / "source")
     assert 140 <= training.seeded <= 150
     for key, value in source.net.state_dict().items():
         assert torch.equal(value, training.agent.net.state_dict()[key])
         assert torch.equal(value, training.learner.target.state_dict()[key])
-    assert training.updates_due() == 0 and training.seeded > config.learning_starts
-    agent.train.run(corridor(1), config, tmp_path / "new", init=tmp_path / "source")
-    updates = read_columns(tmp_path / "new/metrics.csv")["updates"]
+    assert training.updates_due() == 0 and training.seeded > training.config.learning_starts
+    folder = tmp_path / "new"
+    train(agent, folder, *flags, init=tmp_path / "source", envs=Corridor(1))
+    updates = read_columns(folder / "metrics.csv")["updates"]
     assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
 
 

@@ -15,8 +15,8 @@ from retro_agents.games.families import make_for
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
 from retro_agents.run.metrics import read_columns
+from tests.agents.tiny import tiny
 from tests.ppo2.test_learner import TINY, assert_same_weights, epochs_of, make_batch
-from tests.ppo2.test_train import QUICK
 
 pytestmark = [
     pytest.mark.gpu,
@@ -73,7 +73,8 @@ def test_update_on_a_gpu_equals_the_one_on_the_cpu(flags):
     ids=["plain", "bf16", "compiled", "recurrent", "recurrent in bf16", "curious"],
 )
 def test_a_run_on_a_gpu_goes_on_where_it_stopped(corridor, tmp_path, flags):
-    config = replaced(QUICK, device="cuda", **flags)
+    config = tiny("ppo2", "--timesteps", 240, "--rollout-steps", 16, "--checkpoint-every", 100)
+    config = replaced(config, device="cuda", **flags)
     run(corridor(2), replaced(config, timesteps=120), tmp_path / "run")
     run(corridor(2), replaced(config, resume=True), tmp_path / "run")
     assert read_columns(tmp_path / "run/metrics.csv")["step"][-1] == 224  # of 240: whole rollouts

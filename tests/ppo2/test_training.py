@@ -9,9 +9,10 @@ from retro_agents.experience.return_scale import ReturnScale
 from retro_agents.run.checkpoint import load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
-from tests.ppo2 import test_train
+from tests.agents.tiny import tiny
 
-QUICK = replaced(test_train.QUICK, timesteps=192, epochs=1)
+FLAGS = "--timesteps 192 --rollout-steps 16 --epochs 1 --hidden 32 --gamma 0.9"
+QUICK = tiny("ppo2", *FLAGS.split(), "--learning-rate", "1e-3", "--checkpoint-every", "100")
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from tests.agents.tiny import tiny, train
 from trpo.agent import LogPolicy, make_net
 from trpo.training import Training
 
-QUICK = tiny("trpo")
+FLAGS = ["--rollout-steps", "16", "--epochs", "2", "--hidden", "32", "--gamma", "0.9"]
+QUICK = tiny("trpo", *FLAGS)
 
 
 def test_a_step_stays_in_the_trust_region(tmp_path):
@@ -49,7 +50,7 @@ def test_xavier_weights_reach_the_outputs_where_all_are_asked_for(critic):
         own = {"initialisation": initialisation, "critic": critic, "update": "penalty"}
         torch.manual_seed(0)
         net = make_net(replaced(QUICK, **own)).requires_grad_(False)
-        policy = math.sqrt(6 / (16 + net.policy.out_features))
-        value = math.sqrt(6 / (16 + 1))
+        policy = math.sqrt(6 / (32 + net.policy.out_features))
+        value = math.sqrt(6 / (32 + 1))
         most = float(net.policy.weight.abs().max()), float(net.value.weight.abs().max())
         assert (0.9 * policy < most[0] <= policy and 0.8 * value < most[1] <= value) == found
