@@ -1,4 +1,4 @@
-"""Play an act that no agent was trained on, learn it, and compare. Started by scripts/demo."""
+"""Play a level that no agent was trained on, learn it, and compare. Started by scripts/demo."""
 
 import contextlib
 import dataclasses
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from jerk import recordings as jerk_recordings
 from retro_agents.contest.match.agent import Agent, make_config
-from retro_agents.contract.policy import Actions, Flags, Images, Play, Policy
+from retro_agents.contract.policy import Actions, Flags, Images, Play, Policy, ScoringPolicy
 from retro_agents.games.families import make_for
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import check_playable
@@ -25,8 +25,9 @@ from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import store
 from retro_agents.ground.statistics import welch_interval
+from retro_agents.ground.temporary import temporary_folder
 from retro_agents.judging.evaluate import PATIENCE, play_level
-from retro_agents.judging.film import Moment, film, moments_of, play_episode
+from retro_agents.judging.film import SMOOTH, Moment, end_of, film, moments_of, play_episode
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import (
     Episode,
@@ -46,12 +47,15 @@ from retro_agents.run.plot import plot_curves
 SECOND = 15
 """Agent steps in a second of play."""
 SHIPPED = "as shipped"
-SEARCH, AFTER = "JERK, searching", "JERK, after that"
+SOME = 10
+"""Episodes whose mean shows where a learner stands."""
+SEARCH, NET, AFTER = "JERK, searching", "PPO2, learning", "PPO2, after that"
 
 
 @dataclasses.dataclass(frozen=True)
 class DemoConfig:
-    """Play an unseen act without learning, then let JERK learn it: scores, a curve, films."""
+    """Play an unseen level without learning, then let a search and a net learn it: scores, curves,
+    films."""
 
     quick: bool = False
     """Use smaller values for all settings that are not given."""
@@ -62,7 +66,9 @@ class DemoConfig:
     agent: str = "ppo2"
     """Agent that plays without learning: a checkpoint, or a shipped agent's name."""
     search_steps: Count = 200_000
-    """Agent steps of JERK's search."""
+    """Agent steps of JERK's search, which uses no images."""
+    net_steps: Count = 40_000
+    """Agent steps of PPO2, a net that learns from random weights what to do on what it sees."""
     episodes: Count = 20
     """Episodes of each player that does not learn."""
     film: bool = field(True, needs=("imageio", "imageio_ffmpeg"))
@@ -97,16 +103,17 @@ class Again:
     config = None
 
     def __init__(self, policy: Any, actions: Sequence[int]) -> None:
+        if isinstance(policy, ScoringPolicy):
+            for name in ("logits", "device", "recurrent", "net", "scores", "outputs"):
+                setattr(self, name, getattr(policy, name))
         self.left = iter(actions)
-        if hasattr(policy, "scores"):
-            self.scores, self.device, self.config = policy.scores, policy.device, policy.config
 
     def act(self, obs: Images, **_: Any) -> Actions:
         """The next action, for a single row."""
         return np.array([next(self.left)])
 
 
-QUICK: dict[str, Any] = {"search_steps": 50_000, "episodes": 10}
+QUICK: dict[str, Any] = {"search_steps": 50_000, "net_steps": 8_000, "episodes": 10}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,20 +140,25 @@ class Demo:
         if not self.config.film:
             return
         best = int(np.argmax([episode.r for episode in self.played[label]]))
-        with contextlib.closing(make_env(self.level, settings.with_raw_rewards())) as env:
-            again = Again(policy, noted.episodes[best])
-            seen = self.seen[label] = []
-            play_episode(again, env, seed=seed + best, patience=patience, on_moment=seen.append)
+        steps: list[Moment] = []
+        with temporary_folder() as (folder, _):
+            env = make_env(self.level, settings.with_raw_rewards(), record_dir=folder)
+            with contextlib.closing(env):
+                again = Again(policy, noted.episodes[best])
+                play_episode(
+                    again, env, seed=seed + best, patience=patience, on_moment=steps.append
+                )
+            (recording,) = folder.glob("*.bk2")
+            self.seen[label] = moments_of(recording, steps)
 
-    def train(self, label: str, agent: Agent, steps: int) -> Path:
-        """Let JERK learn the level -> its run folder."""
-        folder, seed = self.folder / agent.name, self.config.seed
-        config = make_config(agent, timesteps=steps, seed=seed, run_dir=folder)
-        film = self.config.film
-        config = replaced(config, levels=str(self.level), run_dir=str(folder), record=film)
-        recordings = folder / jerk_recordings.FOLDER if film else None
+    def train(self, label: str, name: str, steps: int, *, preset: str, **settings: Any) -> Path:
+        """Let an agent learn the level -> its run folder."""
+        folder, agent = self.folder / name, Agent(name, flags=("--preset", preset), device="cpu")
+        config = make_config(agent, timesteps=steps, seed=self.config.seed, run_dir=folder)
+        config = replaced(config, levels=str(self.level), run_dir=str(folder), **settings)
+        recordings = folder / jerk_recordings.FOLDER if settings.get("record") else None
         with contextlib.closing(make_for(config, record_dir=recordings)) as envs:
-            find(agent.name).run(envs, config, folder, init=agent.checkpoint or None)
+            find(name).run(envs, config, folder)
             self.played[label] = read_episodes(folder) + unfinished_episodes(envs)
         if recordings is not None:
             best = load_checkpoint(folder).state["recordings"]["best"]
@@ -182,22 +194,36 @@ def verdict(demo: Demo) -> str:
         f"The {len(demo.played[SEARCH])} episodes of the search, from the first one on, average "
         f"{means[SEARCH] - means[best]:+z,.0f} points relative to {best}, the best simple player "
         f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
-        f"{shipped}, which was trained on other acts, has {means[shipped]:,.0f}."
+        f"{shipped}, which was trained on other levels, has {means[shipped]:,.0f}. "
+        f"A net from random weights began with {mean_of(demo.played[NET][:SOME])} and ended with "
+        f"{mean_of(demo.played[NET][-SOME:])}, the means of its first and last {SOME} episodes."
     )
 
 
-def filmed(demo: Demo, name: str) -> Path:
-    """Film each player's best episode so far, side by side."""
-    spec = EnvConfig().spec()
-    seen = {f"{name}: best of {len(demo.played[name])}": each for name, each in demo.seen.items()}
-    return film(demo.folder / name, seen, spec.action_names, frame_skip=spec.frame_skip)
+def mean_of(played: Sequence[Episode]) -> str:
+    """The mean return of some episodes, as text."""
+    return f"{np.mean([episode.r for episode in played]):,.0f}"
 
 
-def report(demo: Demo, run: Path, seconds: float) -> None:
-    """Write the film, the search's curve, the table and result.json, and print where they are."""
+def filmed(demo: Demo, name: str, *learners: str) -> Path:
+    """Film each player's best episode so far, side by side, until the last learner's ends."""
+    best = {label: max(demo.played[label], key=lambda one: one.r) for label in demo.seen}
+    labels = {label: f"{label}: best of {len(demo.played[label])}" for label in demo.seen}
+    return film(
+        demo.folder / name,
+        {labels[label]: seen for label, seen in demo.seen.items()},
+        EnvConfig().spec().action_names,
+        frame_skip=SMOOTH,
+        ends={labels[label]: end_of(episode) for label, episode in best.items()},
+        until=[labels[label] for label in learners if label in demo.seen],
+    )
+
+
+def report(demo: Demo, learned: dict[str, Path], seconds: float) -> None:
+    """Write result.json, the curves and the film, and print the table and where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
-    still = {row.label: row.mean for row in scores if row.label not in (SEARCH, AFTER)}
-    runs = {SEARCH: [run]} if read_episodes(run) else {}
+    still = {row.label: row.mean for row in scores if row.label not in (*learned, AFTER)}
+    runs = {label: [run] for label, run in learned.items() if read_episodes(run)}
     title = f"Return on {demo.level.state}, not among the training acts"
     picture = demo.folder / "curve.png"
     result = {
@@ -209,8 +235,8 @@ def report(demo: Demo, run: Path, seconds: float) -> None:
     }
     files = [demo.folder / "result.json"]
     store(files[0], result)
-    files.append(plot_curves(runs, picture, window=10, title=title, levels=still))
-    files += [filmed(demo, "film.mp4")] if demo.config.film else []
+    files.append(plot_curves(runs, picture, window=10, title=title, levels=still, log=True))
+    files += [filmed(demo, "film.mp4", SEARCH, AFTER)] if demo.config.film else []
     Console().print(score_table(scores, title=f"{demo.level}, not among the training acts"))
     print(verdict(demo))
     for file in files:
@@ -227,15 +253,23 @@ def main() -> None:
     print(f"1/3 {', '.join(REFERENCES)} and {config.agent} as it is shipped play {level}")
     for name in REFERENCES:
         demo.play(name, *load_policy(name, seed=config.seed))
-    demo.play(f"{config.agent}, {SHIPPED}", *shipped)
+    shipped_label = f"{config.agent}, {SHIPPED}"
+    demo.play(shipped_label, *shipped)
     if config.film:
-        print(f"    side by side: {filmed(demo, 'before.mp4')}")
-    print(f"2/3 Learning: JERK searches {config.search_steps:,} steps")
-    search = Agent("jerk", flags=("--preset", "recovering"), device="cpu")
-    run = demo.train(SEARCH, search, config.search_steps)
-    demo.play(AFTER, *load_policy(str(run), seed=config.seed))
-    print("3/3 Writing the curve, the scores and any films")
-    report(demo, run, began)
+        print(f"    side by side: {filmed(demo, 'before.mp4', shipped_label)}")
+    print(f"2/3 Learning: JERK, which uses no images, searches {config.search_steps:,} steps")
+    learned = {
+        SEARCH: demo.train(
+            SEARCH, "jerk", config.search_steps, preset="recovering", record=config.film
+        )
+    }
+    print(
+        f"    and a net that sees, PPO2, learns from random weights in {config.net_steps:,} steps"
+    )
+    learned[NET] = demo.train(NET, "ppo2", config.net_steps, preset="fast", num_envs=8)
+    demo.play(AFTER, *load_policy(str(learned[NET]), seed=config.seed))
+    print("3/3 Writing the scores, the curves" + (" and the film" if config.film else ""))
+    report(demo, learned, began)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, store
 from retro_agents.ground.statistics import t_interval
-from retro_agents.judging.film import PATIENCE, Moment, film, keep_best, play_episode
+from retro_agents.judging.film import PATIENCE, Moment, end_of, film, keep_best, play_episode
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import load_policy
 from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
@@ -201,8 +201,11 @@ def evaluate_levels(
                 keep_best(recordings, returns, out / f"{name}.bk2")
                 shown = {f"{config.agent}, {name}": seen}
                 path = out / f"{name}.mp4"
+                best = max(played, key=lambda episode: episode.r)
+                ends = dict.fromkeys(shown, end_of(best))
                 try:
-                    print(film(path, shown, spec.action_names, frame_skip=spec.frame_skip))
+                    names_of = spec.action_names
+                    print(film(path, shown, names_of, frame_skip=spec.frame_skip, ends=ends))
                 except (UserError, OSError) as error:  # the scores are worth more than a film
                     unfilmed = unfilmed or error
     if len(levels) > 1:  # the levels are given, not sampled: only episodes vary

@@ -5,6 +5,7 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -22,7 +23,11 @@ PATIENCE = 20
 """Seconds without a new highest return after which an episode ends, unless --whole is given."""
 SCALE, STRIP = 2, 56
 """Magnification of the screen, and height in pixels of the text and values below it."""
-GREEN, WHITE, GREY = (110, 220, 130), (255, 255, 255), (120, 120, 120)
+GREEN, WHITE, GREY, RED = (110, 220, 130), (255, 255, 255), (120, 120, 120), (230, 90, 80)
+SMOOTH = 2
+"""Game frames between two moments of a recording: 30 a second."""
+LAST_SECONDS = 2
+"""Time for which a film shows its last picture, so that its texts can be read."""
 
 
 class Screen(NamedTuple):
@@ -50,16 +55,32 @@ class Moment(NamedTuple):
     values: list[float]
 
 
-def moments_of(recording: Path) -> list[Moment]:
-    """The moments of an agent's .bk2. Raises UserError if it cannot be played back."""
-    screens = EnvConfig(image_height=224, image_width=320, colour="rgb")
+def moments_of(recording: Path, steps: Sequence[Moment] = ()) -> list[Moment]:
+    """The moments of an agent's .bk2, 30 a second. steps: those of its agent steps, if known, whose
+    actions and values are shown. Raises UserError if it cannot be played back."""
+    screens = EnvConfig(image_height=224, image_width=320, colour="rgb", frame_skip=SMOOTH)
     episode = replayed(recording, screens)
     assert episode.frames is not None
     shown = zip(episode.frames[1:], episode.actions, np.cumsum(episode.rewards), strict=True)
-    return [
+    found = [
         Moment(Screen.of(frame.transpose(1, 2, 0)), int(action), total, [])
         for frame, action, total in shown
     ]
+    each = EnvConfig().frame_skip // SMOOTH
+    known = [step for step in steps for _ in range(each)]
+    return [
+        one._replace(action=step.action, values=step.values)
+        for one, step in zip(found, known, strict=False)
+    ] or found
+
+
+def end_of(episode: Episode) -> str:
+    """How an episode ended, in capitals."""
+    if episode.finished:
+        return "FINISHED"
+    if not episode.complete:
+        return "GAVE UP"  # it was cut, for want of progress
+    return "DIED" if episode.l < EnvConfig().episode_steps else "TIME IS UP"
 
 
 def play_episode(
@@ -113,32 +134,44 @@ def values_of(policy: Any, obs: NDArray[np.uint8]) -> list[float]:
 
 
 def film(
-    path: Path, players: Mapping[str, Sequence[Moment]], names: Sequence[str], *, frame_skip: int
+    path: Path,
+    players: Mapping[str, Sequence[Moment]],
+    names: Sequence[str],
+    *,
+    frame_skip: int,
+    ends: Mapping[str, str] = MappingProxyType({}),
+    until: Sequence[str] = (),
 ) -> Path:
     """Film one episode of each player side by side and in step, ended ones in grey -> an .mp4.
 
-    names: of the actions.
+    names: of the actions. frame_skip: game frames between two moments. ends: of players, how their
+    episodes ended. until: players with whose last end the film ends; default: all.
     """
     columns = min(len(players), 3 if len(players) > 4 else 2)
-    length = max(map(len, players.values()))
+    length = max(len(players[label]) for label in until or players) + 1
+    fps = FRAMES_PER_SECOND / frame_skip
     height, width, _ = picture(*next(iter(players.items())), 0, names).shape
     canvas = np.zeros((-(-len(players) // columns) * height, columns * width, 3), np.uint8)
 
     def frames() -> Iterator[NDArray[np.uint8]]:
-        for at in range(length):
+        for at in [*range(length), *[length - 1] * round(LAST_SECONDS * fps)]:
             for place, (label, seen) in enumerate(players.items()):
                 if at <= len(seen):  # afterwards the picture does not change
                     y, x = place // columns * height, place % columns * width
-                    canvas[y : y + height, x : x + width] = picture(label, seen, at, names)
+                    canvas[y : y + height, x : x + width] = picture(
+                        label, seen, at, names, end=ends.get(label, "over")
+                    )
             yield canvas
 
     fast = ["-preset", "veryfast"]
-    return write_video(path, frames(), fps=FRAMES_PER_SECOND / frame_skip, output_params=fast)
+    return write_video(path, frames(), fps=fps, output_params=fast)
 
 
-def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -> NDArray[np.uint8]:
+def picture(
+    label: str, seen: Sequence[Moment], at: int, names: Sequence[str], *, end: str = "over"
+) -> NDArray[np.uint8]:
     """A player's screen at a step, uint8 [H, W, 3]; below it action, return, and a bar for the
-    predicted value of each action, labelled with the buttons' initials."""
+    predicted value of each action, labelled with the buttons' initials. end: shown afterwards."""
     import cv2  # slow to import
 
     moment = seen[min(at, len(seen) - 1)]
@@ -147,8 +180,10 @@ def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -
     if over:
         image = np.repeat(image.mean(axis=-1, keepdims=True) // 2, 3, axis=-1).astype(np.uint8)
     image = enlarged(image, SCALE)
+    if over:
+        mark(image, end)
     strip = np.zeros((STRIP, image.shape[1], 3), np.uint8)
-    doing = "over" if over else names[moment.action] or "no button"
+    doing = end if over else names[moment.action] or "no button"
     for text, y in ((label, 20), (f"{doing}   return {moment.total:,.0f}", 46)):
         colour = GREY if over else WHITE
         cv2.putText(strip, text, (8, y), cv2.FONT_HERSHEY_SIMPLEX, 0.6, colour, 1, cv2.LINE_AA)
@@ -162,6 +197,19 @@ def picture(label: str, seen: Sequence[Moment], at: int, names: Sequence[str]) -
         at_x, font = (x, STRIP - 4), cv2.FONT_HERSHEY_SIMPLEX
         cv2.putText(strip, buttons, at_x, font, 0.4, colour, 1, cv2.LINE_AA)
     return np.vstack([image, strip])
+
+
+def mark(image: NDArray[np.uint8], end: str) -> None:
+    """Write how an episode ended into its last screen, and frame it in the colour of that."""
+    import cv2
+
+    colour = {"FINISHED": GREEN, "DIED": RED}.get(end, GREY)
+    height, width, _ = image.shape
+    cv2.rectangle(image, (0, 0), (width - 1, height - 1), colour, 5 * SCALE)
+    font, size = cv2.FONT_HERSHEY_DUPLEX, 0.8 * SCALE
+    (long, high), _ = cv2.getTextSize(end, font, size, 2)
+    place = (width - long) // 2, (height + high) // 2
+    cv2.putText(image, end, place, font, size, colour, 2, cv2.LINE_AA)
 
 
 def keep_best(recordings: Path, returns: Sequence[float], target: Path) -> None:

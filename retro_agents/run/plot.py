@@ -49,15 +49,18 @@ def plot_curves(
     window: int = 20,
     title: str = "",
     levels: Mapping[str, float] | None = None,
+    log: bool = False,
 ) -> Path:
     """Draw one curve per label (the mean over its run folders, each run thin behind it) -> out.
 
     column: of episodes.csv, or else of metrics.csv. window: rows averaged into each point.
-    levels: horizontal dashed lines, such as {"random": 812.0}.
+    levels: horizontal dashed lines, such as {"random": 812.0}. log: whether the steps' axis is
+    logarithmic, for runs of very different lengths.
     Raises UserError if a run lacks the column, or if `out` is no picture or cannot be written.
     """
     with picture(out, x="agent steps", y="mean return" if column == "r" else column) as axes:
         axes.set_title(title, parse_math=False)
+        axes.set_xscale("log" if log else "linear")
         for number, (label, runs) in enumerate(curves.items()):
             colour = f"C{number}"
             drawn = [smooth(*read_curve(run, column), window=window) for run in runs]

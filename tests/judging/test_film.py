@@ -12,6 +12,8 @@ from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.references import reference
 from retro_agents.judging.evaluate import play_level
 from retro_agents.judging.film import (
+    GREY,
+    RED,
     Moment,
     Screen,
     film,
@@ -44,6 +46,8 @@ class Waiting:
 
     def scores(self, images):
         return torch.arange(7.0).repeat(len(images), 1)
+
+    outputs = scores
 
 
 def test_what_a_policy_with_a_memory_expects_is_not_shown():
@@ -83,10 +87,11 @@ def test_a_recording_shows_what_was_played(tmp_path):
         reference("random"), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
     )
     (recording,) = tmp_path.glob("**/*.bk2")
-    again = moments_of(recording)
-    assert len(again) == len(seen) == played.l == 60
+    again = moments_of(recording, seen)
+    assert len(again) == 2 * len(seen) == 2 * played.l == 120
     assert again[-1].total == pytest.approx(played.r)
-    assert all(one.screen == other.screen for one, other in zip(again, seen, strict=True))
+    assert all(one.screen == other.screen for one, other in zip(again[1::2], seen, strict=True))
+    assert [one.action for one in again[::2]] == [one.action for one in seen]
 
 
 def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path):
@@ -96,19 +101,22 @@ def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path):
     live, over = picture("a", seen, 5, NAMES), picture("a", seen, 6, NAMES)
     assert live.shape == over.shape == (504, 640, 3)
     assert np.ptp(live[:448].astype(int), axis=-1).max() > 50
-    assert np.ptp(over[:448].astype(int), axis=-1).max() == 0
+    assert np.ptp(over[20:150, 20:-20].astype(int), axis=-1).max() == 0
+    died = picture("a", seen, 6, NAMES, end="DIED")[0, 0]
+    assert tuple(died) == RED and tuple(over[0, 0]) == GREY
     path = tmp_path / "film.mp4"
-    film(path, {"short": seen[:2], "long": seen, "third": seen}, NAMES, frame_skip=4)
+    players = {"short": seen[:2], "long": seen, "third": seen}
+    film(path, players, NAMES, frame_skip=4, until=["long"])
     video = cv2.VideoCapture(str(path))
-    assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 6
+    assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 7 + 30  # the last one for two seconds
     assert video.get(cv2.CAP_PROP_FPS) == 15
     size = [video.get(side) for side in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)]
     assert size == [1280, 1008]
     frames = [video.read()[1].astype(int) for _ in range(6)]
     halves = slice(640), slice(640, 1280)
     left, right = ([np.ptp(f[:448, x], axis=-1).mean() for f in frames] for x in halves)
-    assert min(left[:2]) > 30 and max(left[2:]) < 3  # "short" is over
-    assert min(right) > 30
+    assert min(left[:2]) > 30 and max(left[2:6]) < 5  # "short" is over
+    assert min(right[:6]) > 30
 
 
 def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green():

@@ -6,7 +6,7 @@ import pytest
 
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.judging.score import Episode
-from scripts.demo import AFTER, SEARCH, SHIPPED, DemoConfig, main, prepare, verdict
+from scripts.demo import AFTER, NET, SEARCH, SHIPPED, DemoConfig, main, prepare, verdict
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,13 @@ def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
     for name in (*REFERENCES, SHIPPED):
         demo.played[name] = played(10.0, 20.0)
     demo.played["run-and-jump"] = played(100.0, 110.0, 120.0)
+    demo.played[NET] = played(*[5.0] * 10, 100.0, *[600.0] * 10)
     demo.played[SEARCH] = played(1000.0, 1010.0, 1020.0)
     assert "+900 points relative to run-and-jump" in verdict(demo) and "too few" not in verdict(
         demo
     )
-    assert verdict(demo).endswith(f"{SHIPPED}, which was trained on other acts, has 15.")
+    assert f"{SHIPPED}, which was trained on other levels, has 15." in verdict(demo)
+    assert "began with 5 and ended with 600, the means of its first and last 10" in verdict(demo)
     demo.played[SEARCH] = played(0.0, 100.0)
     assert "-60 points relative to run-and-jump" in verdict(demo) and "too few to tell" in verdict(
         demo
@@ -76,7 +78,7 @@ def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(
     (tmp_path / "demo-001" / "result.json").write_text("mine")
     monkeypatch.setattr("scripts.demo.PATIENCE", 4)  # seconds: the films are short,
     monkeypatch.setattr("retro_agents.judging.film.SCALE", 1)  # and small
-    steps = ["--search-steps", "2000", "--episodes", "2"]
+    steps = ["--search-steps", "2000", "--net-steps", "2048", "--episodes", "2"]
     monkeypatch.setattr("sys.argv", ["demo.py", "--quick", "--runs", str(tmp_path), *steps])
     main()
     said = capsys.readouterr().out
@@ -84,7 +86,7 @@ def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(
     assert (tmp_path / "demo-001" / "result.json").read_text() == "mine"
     result = json.loads((folder / "result.json").read_text())
     shipped = f"ppo2, {SHIPPED}"
-    labels = [*REFERENCES, shipped, SEARCH, AFTER]
+    labels = [*REFERENCES, shipped, SEARCH, NET, AFTER]
     rows = {row["label"]: row for row in result["scores"]}
     assert list(rows) == labels
     assert rows[SEARCH]["steps"] == 2000
