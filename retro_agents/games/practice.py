@@ -12,7 +12,7 @@ from retro_agents.contract.envs import Infos, Step, VectorEnv
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
 
-EVERY = 10
+EVERY = 20
 """Agent steps between two states of an episode that are kept."""
 NEAREST, FARTHEST = 30, 90
 """Agent steps from a state where practice begins to the death that followed."""
@@ -52,7 +52,7 @@ class Row:
     def begin(self) -> None:
         """A new episode."""
         self.steps = 0
-        self.trail: deque[tuple[int, Any]] = deque(maxlen=FARTHEST // EVERY)
+        self.trail: deque[tuple[int, Any]] = deque(maxlen=1 + FARTHEST // EVERY)
 
     def end(self, *, died: bool) -> None:
         """Count the episode's result, and store a place before its death."""

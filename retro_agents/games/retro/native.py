@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -69,12 +70,13 @@ class NativeVectorEnv(VectorBase):
             )
             for a, b in itertools.pairwise(edges)
         ]
+        self.ends = [part.end for part in self.parts]
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.stepping: list[Batch] = []
 
     def row(self, i: int) -> tuple[Rows, int]:
         """Returns the Rows that hold an environment, and its index in them."""
-        part = next(part for part in self.parts if i < part.end)
+        part = self.parts[bisect_right(self.ends, i)]
         return part, i - part.first
 
     def observations(self) -> np.ndarray:
@@ -180,7 +182,7 @@ class NativeVectorEnv(VectorBase):
         self.assert_idle(range(row, row + 1))
         part, k = self.row(row)
         with part.lock:
-            return part.save(k)
+            return part.save(k, frames=1)
 
     def restart(self, row: int, state: dict[str, Any]) -> np.ndarray:
         """See `contract.envs.VectorEnv`."""
@@ -196,7 +198,8 @@ class NativeVectorEnv(VectorBase):
         self.assert_open()
         for batch in self.stepping:
             assert rows is not None, "called between step_async and step_wait"
-            assert not set(batch.rows) & set(rows), "step_async twice without step_wait"
+            apart = batch.rows.stop <= rows.start or rows.stop <= batch.rows.start
+            assert apart, "step_async twice without step_wait"
 
     def close_extras(self, **kwargs: Any) -> None:
         """Write the recordings, and end the threads."""
