@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,23 +138,20 @@ def by_hand() -> list[Mutant]:
 
 
 def copy_of_the_code(folder: Path) -> Path:
-    """Copies all files that git knows or may know."""
-    names = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(names, cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    for name in listed.split("\0"):
+    """Clones this repository, and copies what differs from its last commit."""
+    git = partial(subprocess.run, cwd=ROOT, capture_output=True, check=True, text=True)
+    git(["git", "clone", "--quiet", "--shared", str(ROOT), str(folder)])
+    changes = ["git", "ls-files", "-z", "--modified", "--others", "--exclude-standard"]
+    for name in git(changes).stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     return folder
 
 
-def tested(tree: Path, file: str, *, limit_s: float) -> tuple[bool, str]:
-    """Returns whether the tests of a file's area fail in this copy, and the first that does."""
-    tests = next(found for pattern, found in AREAS.items() if Path(file).match(pattern))
-    own = Path("tests", *Path(file).parent.parts) / f"test_{Path(file).name}"
-    own = Path(str(own).replace("/retro_agents/", "/"))  # the tests mirror the packages
-    first = [str(own)] if (tree / own).is_file() else []
-    order = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", *first, *tests]
+def failing(tree: Path, tests: list[str], *, limit_s: float) -> str:
+    """Runs tests in a copy of the code. Returns the first that fails, or "" if none does."""
+    order = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(tree / ".numba")}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(
@@ -163,11 +161,20 @@ def tested(tree: Path, file: str, *, limit_s: float) -> tuple[bool, str]:
             said, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return True, "the time limit"
+            return "the time limit"
     if process.returncode not in (0, 1, 2):  # 2: a file of tests cannot be imported
         raise UserError(f"pytest failed: {said[-500:]}")
-    failed = [line.split()[1] for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return process.returncode != 0, (failed or [""])[0]
+    named = (line.partition(" ") for line in said.splitlines())
+    failed = [rest.partition(" - ")[0] for kind, _, rest in named if kind in ("FAILED", "ERROR")]
+    return failed[0] if process.returncode else ""
+
+
+def tests_of(tree: Path, file: str) -> list[str]:
+    """The arguments of pytest for a file of code: its own tests first."""
+    own = Path("tests", *[part for part in Path(file).parent.parts if part != "retro_agents"])
+    own /= f"test_{Path(file).name}"
+    area = next(found for pattern, found in AREAS.items() if Path(file).match(pattern))
+    return [str(own), *area] if (tree / own).is_file() else area
 
 
 def try_out(mutant: Mutant, tree: Path, *, number: int, limit_s: float) -> Mutant:
@@ -178,12 +185,13 @@ def try_out(mutant: Mutant, tree: Path, *, number: int, limit_s: float) -> Mutan
     before, after = "".join(lines[: mutant["line"] - 1]), "".join(lines[mutant["line"] - 1 :])
     path.write_text(before + after.replace(mutant["from"], mutant["to"], 1), encoding="utf-8")
     os.utime(path, (number, number))  # compiled modules are recognised by the second
-    try:
-        caught, by = tested(tree, mutant["file"], limit_s=limit_s)
-    finally:
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, (0, 0))
-    return {**mutant, "caught": caught, "by": by, "seconds": round(time.monotonic() - begun)}
+    by = failing(tree, tests_of(tree, mutant["file"]), limit_s=limit_s)
+    seconds = round(time.monotonic() - begun)
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (0, 0))
+    if "::" in by and failing(tree, [by], limit_s=limit_s):
+        raise UserError(f"{by} fails without a fault, too")
+    return {**mutant, "caught": bool(by), "by": by, "seconds": seconds}
 
 
 def key(mutant: Mutant) -> tuple[str, str, str]:

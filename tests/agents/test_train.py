@@ -24,9 +24,9 @@ LEARNING = {
     "--epochs 2",
     "ppo2": "--timesteps 6400 --hidden 32 --gamma 0.9 --rollout-steps 32 --epochs 4 "
     "--learning-rate 1e-3",
-    "rainbow": "--timesteps 3000 --hidden 64 --gamma 0.8 --replay-size 5000 --learning-starts 50 "
+    "rainbow": "--timesteps 2000 --hidden 64 --gamma 0.8 --replay-size 5000 --learning-starts 50 "
     "--target-every 200 --update-every 2 --learning-rate 1e-3",
-    "sac": "--timesteps 4000 --hidden 64 --gamma 0.8 --replay-size 5000 --learning-starts 50 "
+    "sac": "--timesteps 2800 --hidden 64 --gamma 0.8 --replay-size 5000 --learning-starts 50 "
     "--batch-size 32 --update-every 2 --learning-rate 1e-3 --n-step 3 --prioritised "
     "--temperature 0.1 --temperature-rate 1e-3 --entropy-target 0.3 --target-rate 0.02",
     "trpo": "--timesteps 6400 --hidden 32 --gamma 0.9 --rollout-steps 32 --epochs 4",
@@ -46,7 +46,7 @@ LEARNS = {
     "ppo2": ["", "--recurrent gru --recurrent-hidden 32 --sequence-steps 8"],
     "rainbow": [
         "--atoms 21 --v-min=-1 --v-max 10",
-        f"{BTR} --hidden 32 --update-every 4 --timesteps 2000",
+        f"{BTR} --hidden 32 --update-every 4 --timesteps 1400",
     ],
     "sac": [""],
     "trpo": ["--max-kl 0.03", "--update penalty --penalty 0.5"],
@@ -187,10 +187,10 @@ def test_a_stopped_run_resumes_exactly(agent, flags, tmp_path):
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", ["tally", "rainbow"])
 def test_a_killed_run_resumes_exactly(agent, tmp_path):
     """By their commands, on levels of the game."""
-    longer = ["--timesteps", 1500 if agent == "es" else 300]  # enough to be killed
+    longer = ["--timesteps", 300]  # enough to be killed
     killed = tmp_path / "killed"
     main(agent, words(agent, *longer, "--run-dir", tmp_path / "whole"))
     process = FORKS.Process(target=main, args=(agent, words(agent, *longer, "--run-dir", killed)))
