@@ -20,7 +20,7 @@ COMMANDS = {
         "score an agent that does not learn, and film it",
     ),
     "watch": ("retro_agents.judging.watch", "watch an agent play, in a window"),
-    "play": ("retro_agents.games.retro.play", "play a level at the keyboard"),
+    "play": ("retro_agents.judging.play", "play a level yourself, or against an agent"),
     "record": ("retro_agents.judging.record", "record an agent's episodes as demonstrations"),
     "demonstrate": ("retro_agents.judging.demonstrate", "make demonstrations of .bk2 recordings"),
     "film": ("retro_agents.games.retro.video", "make .mp4 films of .bk2 recordings"),

@@ -39,7 +39,7 @@ def test_a_user_error_or_an_interrupt_is_one_line_and_a_code(capsys, error, code
     ("name", "words", "module", "extra"),
     [
         ("retro_agents.run.plot", ["{run}"], "matplotlib.figure", "report"),
-        ("retro_agents.games.retro.play", ["Airstriker-Genesis-v0:Level1"], "pygame", "play"),
+        ("retro_agents.games.retro.play", ["BrambleWood.Act1"], "pygame", "play"),
     ],
 )
 def test_a_module_of_an_extra_that_is_missing_is_named_with_it(

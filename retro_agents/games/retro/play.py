@@ -1,25 +1,31 @@
 """Play a level yourself: `retro-agents play LEVEL` opens a window.
 
-The arrows move; Z, X, C are the pad's A, B, C (X jumps); R restarts, N plays the next level,
-Escape ends.
+The arrows move; X or the space bar jumps (Z, X, C are the pad's A, B, C); a gamepad works too.
+R restarts, N plays the next level, Escape ends.
 """
 
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTON_NAMES
-from retro_agents.games.retro.levels import Level, parse_levels
+from retro_agents.games.retro.levels import Level, parse_levels, rows_of
 from retro_agents.games.retro.make import backend_of, make_contest_env
+from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
+from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.window import open_window, show
 from retro_agents.run.folder import numbered_folder
 
+HELP = "arrows: move   X or space: jump   R: again   N: next level   Escape: quit"
+HELP_SECONDS = 5
 KEYS = {
     "up": "UP",
     "down": "DOWN",
@@ -27,19 +33,53 @@ KEYS = {
     "right": "RIGHT",
     "z": "A",
     "x": "B",
+    "space": "B",
     "c": "C",
     "a": "X",
     "s": "Y",
     "d": "Z",
 }
 """pygame's names of keys -> the pad's buttons."""
+DIRECTIONS = ("LEFT", "RIGHT", "UP", "DOWN")
+WISHES = {"escape": "quit", "r": "again", "n": "next"}
+STICK = 0.5
+"""How far a gamepad's stick must be tilted."""
 
 
-def pressed(pygame: Any) -> np.ndarray:
-    """The buttons of the held keys: int8 [12]."""
+class Rival(Protocol):
+    """Another player of the same level, shown beside."""
+
+    label: str
+
+    def begin(self, level: Level) -> None:
+        """Begin an episode."""
+        ...
+
+    def frame(self) -> tuple[NDArray[np.uint8], float, bool]:
+        """Play a frame -> its screen [H, W, 3], the points so far, and whether it has ended."""
+        ...
+
+
+def pressed(pygame: Any, pads: Sequence[Any] = ()) -> NDArray[np.int8]:
+    """The buttons that are held on the keyboard or on gamepads: int8 [12]."""
     held = pygame.key.get_pressed()
     buttons = {button for key, button in KEYS.items() if held[pygame.key.key_code(key)]}
+    for pad in pads:
+        buttons |= {"B" for i in range(min(4, pad.get_numbuttons())) if pad.get_button(i)}
+        hats = [pad.get_hat(i) for i in range(pad.get_numhats())]
+        if pad.get_numaxes() >= 2:
+            hats.append((pad.get_axis(0), -pad.get_axis(1)))
+        for x, y in hats:
+            buttons |= {
+                name for name, tilt in zip(DIRECTIONS, (-x, x, y, -y), strict=True) if tilt > STICK
+            }
     return np.array([name in buttons for name in BUTTON_NAMES], np.int8)
+
+
+def gamepads(pygame: Any) -> list[Any]:
+    """The gamepads that are plugged in."""
+    pygame.joystick.init()
+    return [pygame.joystick.Joystick(i) for i in range(pygame.joystick.get_count())]
 
 
 def wishes(pygame: Any) -> str:
@@ -49,37 +89,85 @@ def wishes(pygame: Any) -> str:
         if event.type == pygame.QUIT:
             return "quit"
         if event.type == pygame.KEYDOWN:
-            name = pygame.key.name(event.key)
-            wish = {"escape": "quit", "r": "again", "n": "next"}.get(name, wish)
+            wish = WISHES.get(pygame.key.name(event.key), wish)
     return wish
 
 
-def play_episode(env: gymnasium.Env, level: Level, pygame: Any, window: Any) -> str:
-    """Play one episode at 60 frames a second. Returns why it ended: a command, or 'done'."""
-    clock = pygame.time.Clock()
+def written(screen: NDArray[np.uint8], *lines: str) -> NDArray[np.uint8]:
+    """A screen with lines of text in its middle."""
+    import cv2  # slow to import
+
+    font, size = cv2.FONT_HERSHEY_SIMPLEX, 0.4
+    picture, middle = screen.copy(), screen.shape[0] // 2
+    for number, line in enumerate(lines):
+        width = cv2.getTextSize(line, font, size, 1)[0][0]
+        place = (screen.shape[1] - width) // 2, middle + 16 * number
+        for colour, thickness in (((0, 0, 0), 3), ((255, 255, 255), 1)):
+            cv2.putText(picture, line, place, font, size, colour, thickness, cv2.LINE_AA)
+    return picture
+
+
+def play_episode(
+    env: gymnasium.Env, level: Level, pygame: Any, window: Any, rival: Rival | None = None
+) -> str:
+    """Play one episode at 60 frames a second, and show its result until a command is given. Returns
+    the command that ended it."""
+    clock, pads = pygame.time.Clock(), gamepads(pygame)
     env.reset()
-    total, frames = 0.0, 0
-    while True:
-        wish = wishes(pygame)
-        if wish:
-            return wish
-        screen, reward, done, _, _ = env.step(pressed(pygame))
-        total += float(reward)
-        frames += 1
-        show(pygame, window, screen)
+    if rival is not None:
+        rival.begin(level)
+    total, frames, result, theirs = 0.0, 0, "", ""
+    shown = HELP
+    screens: list[NDArray[np.uint8]] = []
+    while not (wish := wishes(pygame)):
+        if not result:
+            screen, reward, done, _, _ = env.step(pressed(pygame, pads))
+            total, frames = total + float(reward), frames + 1
+            screens[:1] = [screen]
+            if done:
+                finished = progress_of(total, terminated=True)[1]
+                how = "finished" if finished else "lost"
+                result = f"{how}, {total:,.0f} points in {frames / FRAMES_PER_SECOND:.1f} s"
+                print(f"{level}: {result}")
+        if rival is not None:
+            screen, points, over = rival.frame()
+            screens[1:] = [screen]
+            theirs = f"{rival.label}: {points:,.0f} points" + ("" if over else ", still playing")
         if frames % 15 == 0:
-            pygame.display.set_caption(f"{level}  {total:.0f} points")
-        if done:
-            print(f"{level}: {total:.0f} points in {frames / 60:.1f} s")
-            return "done"
+            pygame.display.set_caption(f"{level}  {total:,.0f} points  {theirs}")
+        if frames == HELP_SECONDS * FRAMES_PER_SECOND:
+            shown = ""
+        lines = [f"You {result}", theirs, "R: again   N: next level"] if result else [shown]
+        screens[0] = written(screens[0], *lines)
+        show(pygame, window, np.concatenate(screens, axis=1))
         clock.tick(FRAMES_PER_SECOND)
+    return wish
+
+
+def levels_from(text: str) -> list[Level]:
+    """The levels that a command names; a single one of a split is followed by the others of it."""
+    levels = parse_levels(text)
+    for split in split_names() if len(levels) == 1 else ():
+        rows = rows_of(SPLITS / f"{split}.csv")
+        if levels[0] in rows:
+            at = rows.index(levels[0])
+            return rows[at:] + rows[:at]
+    return levels
 
 
 @command
-def main() -> None:
-    """The command line."""
+def main(rival_of: Callable[[str], Rival] | None = None) -> None:
+    """The command line. rival_of: the player that --against names."""
     parser = Parser(prog="retro-agents play", description=__doc__)
-    parser.add_argument("levels", metavar="LEVEL", help="GAME:STATE, a split's name or a CSV")
+    parser.add_argument(
+        "levels", metavar="LEVEL", help="a split's level, GAME:STATE, a split or a CSV"
+    )
+    if rival_of is not None:
+        parser.add_argument(
+            "--against",
+            metavar="AGENT",
+            help="agent that plays beside you: ppo2 or a checkpoint",
+        )
     parser.add_argument("--scenario", default="contest", help="reward and end (default: contest)")
     parser.add_argument(
         "--backend",
@@ -94,7 +182,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.scale < 1:
         raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
-    levels = parse_levels(arguments.levels)
+    levels = levels_from(arguments.levels)
     config = EnvConfig(
         frame_skip=1,
         stick_probability=0.0,
@@ -102,16 +190,20 @@ def main() -> None:
         backend=arguments.backend,
         scenario=arguments.scenario,
     )
-    pygame, window = open_window(320 * arguments.scale, 224 * arguments.scale)
+    backend_of(levels[:1], config)  # before a window opens
+    rival = rival_of(arguments.against) if rival_of and arguments.against else None
+    width = 320 * arguments.scale * (1 if rival is None else 2)
+    pygame, window = open_window(width, 224 * arguments.scale)
     for level in levels:
         backend_of([level], config)  # raises UserError before a folder is made
+    print(HELP)
     index, wish = 0, ""
     while wish != "quit":
         level, wish = levels[index % len(levels)], ""
         folder = numbered_folder(arguments.record, "play") if arguments.record else None
         with closing(make_contest_env(level, config, record_dir=folder)) as env:
             while wish not in ("quit", "next"):
-                wish = play_episode(env, level, pygame, window)
+                wish = play_episode(env, level, pygame, window, rival)
         index += 1
     pygame.quit()
 

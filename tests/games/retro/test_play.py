@@ -27,7 +27,7 @@ def window(monkeypatch):
 def test_without_a_display_play_says_so_in_one_line():
     names = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
     env = {name: value for name, value in os.environ.items() if name not in names}
-    argv = [sys.executable, "-m", "retro_agents.games.retro.play", "Airstriker-Genesis-v0:Level1"]
+    argv = [sys.executable, "-m", "retro_agents.games.retro.play", "BrambleWood.Act1"]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: no display: ")
@@ -92,6 +92,46 @@ def test_held_keys_are_buttons(window):
             key_code = staticmethod(pygame.key.key_code)
 
     assert play.pressed(Pygame).nonzero()[0].tolist() == [B, RIGHT]
+
+
+def test_one_level_of_a_split_is_followed_by_the_next():
+    levels = [level.state for level in play.levels_from("SnowRidge.Act4")]
+    assert levels[0] == "SnowRidge.Act4" and len(set(levels)) == len(levels) == 11
+
+
+def test_a_result_is_shown_until_a_key_and_a_rival_plays_to_its_end(bramble, window, capsys):
+    level, _ = bramble
+    pygame, screen = window
+    blank = np.zeros((224, 320, 3), np.uint8)
+    begun, frames = [], []
+
+    class Env:
+        reset = step = staticmethod(lambda *_: (blank, 9500.0, True, False, {}))
+
+    class Rival:
+        label, begin = "it", staticmethod(begun.append)
+
+        def frame(self):
+            frames.append(1)
+            if len(frames) == 3:
+                pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.K_r))
+            return blank, 10.0, len(frames) > 1
+
+    assert play.play_episode(Env(), level, pygame, screen, Rival()) == "again"
+    assert begun == [level] and len(frames) == 3
+    assert capsys.readouterr().out.count("finished, 9,500 points in 0.0 s") == 1
+
+
+def test_a_gamepad_moves_and_jumps(window):
+    pygame, _ = window
+
+    class Pad:
+        get_numbuttons = get_numaxes = staticmethod(lambda: 2)
+        get_numhats = staticmethod(lambda: 0)
+        get_button = staticmethod(lambda i: i == 1)
+        get_axis = staticmethod(lambda i: 0.9 if i == 0 else 0.1)
+
+    assert play.pressed(pygame, [Pad()]).nonzero()[0].tolist() == [B, RIGHT]
 
 
 @pytest.mark.parametrize("scale", ["0", "-1"])
