@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -130,7 +131,7 @@ class Training(RunState):
         does if actors play, or did."""
         saved.check_run("memory_rng")
         self.agent.load_weights(saved)
-        state = saved.state
+        state = saved.state_as(Kept)
         saved.check_same(self.config)
         check_made_alike(saved, self.config.env, instead="begin anew")
         check_seen_alike(saved, self.config)
@@ -138,16 +139,25 @@ class Training(RunState):
         self.clock = self.env_steps = saved.counters["env_steps"]
         self.updates = saved.counters["updates"]
         self.recent_returns.clear()
-        self.recent_returns.extend(state["returns"])
-        self.memory.restore(saved.arrays, remembered=state["remembered"], owed=state["owed"])
-        set_generator_state(self.memory.rng, state["memory_rng"])
-        if envs is None or "rngs" not in state:
+        self.recent_returns.extend(state.returns)
+        self.memory.restore(saved.arrays, remembered=state.remembered, owed=state.owed)
+        set_generator_state(self.memory.rng, state.memory_rng)
+        if envs is None or "rngs" not in saved.state:
             print("impala: resuming with the saved net; new episodes begin", file=sys.stderr)
             return self.begin(envs)
         self.collector = make_collector(self.agent, envs.num_envs)
         obs = restore_run(saved, self.collector, envs)
         self.clock -= self.collector.rollout.filled * envs.num_envs
         return obs
+
+
+class Kept(msgspec.Struct):
+    """The state of a checkpoint, beside the collector's."""
+
+    memory_rng: str
+    remembered: int
+    owed: float
+    returns: list[float]
 
 
 def make_collector(agent: ImpalaAgent, num_envs: int, *, env_steps: int = 0) -> Collector:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +33,19 @@ from retro_agents.run.folder import alone_in
 from retro_agents.run.run import EndedEpisode, RunState
 
 REPLAY = "replay"
+
+
+class Kept(msgspec.Struct):
+    """The state of a checkpoint, beside the agent's."""
+
+    plays: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    counts: dict[str, int]
+    envs: list[dict[str, Any]]
+    rng: dict[str, Any]
+    jerk_rng: str
+    recent_returns: list[float]
+    recordings: dict[str, Any] | None = None
 
 
 @dataclass
@@ -192,31 +206,29 @@ class Training(RunState):
         """Restores the run from a checkpoint. Returns the observations to act on. Removes a replay
         that was written later, as rows of metrics are removed."""
         self.agent.restore(saved)
-        state = saved.state
         saved.check_run("plays")
+        state = saved.state_as(Kept)
         saved.check_same(self.config)
-        if self.recordings is not None and "recordings" in state:
-            self.recordings.restore(state["recordings"])
+        if self.recordings is not None and state.recordings is not None:
+            self.recordings.restore(state.recordings)
         self.agent.restore_memory(saved)
-        for run in unpack(saved.arrays, state["runs"]):
+        for run in unpack(saved.arrays, state.runs):
             self.runs.add(run)
-        self.episodes = [
-            SearchEpisode.restore(episode, self.sequences) for episode in state["plays"]
-        ]
+        self.episodes = [SearchEpisode.restore(episode, self.sequences) for episode in state.plays]
         if "play-frames" in saved.arrays:
             frames = iter(saved.arrays["play-frames"])
             for episode in self.episodes:
                 episode.frames = [next(frames) for _ in episode.actions]
         self.env_steps = saved.counters["env_steps"]
-        self.search.counts.update(state["counts"])
+        self.search.counts.update(state.counts)
         self.recent_returns.clear()
-        self.recent_returns.extend(state["recent_returns"])
-        set_generator_state(self.search.rng, state["jerk_rng"])
+        self.recent_returns.extend(state.recent_returns)
+        set_generator_state(self.search.rng, state.jerk_rng)
         run_dir = saved.folder.parents[1]
         with alone_in(run_dir):  # from here on, recordings are written there
-            obs = envs.restore_states(state["envs"])
+            obs = envs.restore_states(state.envs)
             for replay in (run_dir / REPLAY).glob("step-*"):
                 if replay.name > f"step-{self.env_steps:09d}":
                     shutil.rmtree(replay)
-        set_rng_state(state["rng"])
+        set_rng_state(state.rng)
         return obs

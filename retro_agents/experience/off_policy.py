@@ -7,6 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -48,6 +49,16 @@ def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
             )
     except ValueError as error:
         raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
+
+
+class Kept(msgspec.Struct):
+    """The state of a checkpoint, see `OffPolicy.save`."""
+
+    rng: dict[str, Any]
+    replay_rng: str
+    recent_returns: list[float]
+    latest: dict[str, float]
+    envs: list[dict[str, Any]] | None = None
 
 
 class OffPolicy(RunState):
@@ -168,16 +179,17 @@ class OffPolicy(RunState):
         for name in self.counters():
             setattr(self, name, saved.counters[name])
         self.recent_returns.clear()
-        self.recent_returns.extend(saved.state["recent_returns"])
-        self.latest = saved.state["latest"]
-        set_generator_state(self.rng, saved.state["replay_rng"])
+        state = saved.state_as(Kept)
+        self.recent_returns.extend(state.recent_returns)
+        self.latest = state.latest
+        set_generator_state(self.rng, state.replay_rng)
         obs = None
-        if envs is not None and saved.state.get("envs"):  # remote levels have no states
-            obs = envs.restore_states(saved.state["envs"])
+        if envs is not None and state.envs:  # remote levels have no states
+            obs = envs.restore_states(state.envs)
         else:
             print(
                 f"{self.name}: resuming with the saved nets and replay; new episodes begin",
                 file=sys.stderr,
             )
-        seeding.set_rng_state(saved.state["rng"])
+        seeding.set_rng_state(state.rng)
         return self.begin(envs) if obs is None else obs

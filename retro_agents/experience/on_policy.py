@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -114,6 +115,21 @@ class OnPolicy(RunState):
         """Restores what only this agent saves."""
 
 
+class Collected(msgspec.Struct):
+    """The state of a checkpoint that `contents_of` returns, and the run's generators."""
+
+    envs: list[dict[str, Any]]
+    rngs: list[str]
+    starts: list[bool]
+    state: list[list[float]]
+    return_sums: list[float]
+    return_moments: list[float]
+    progress: list[float]
+    finals: list[tuple[int, int, bytes]]
+    recent_returns: list[float]
+    rng: dict[str, Any]
+
+
 def contents_of(
     collector: Collector, envs: VectorEnv, rows: Mapping[str, list[Any]] = NOTHING
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -171,18 +187,20 @@ def restore_run(saved: Checkpoint, collector: Collector, envs: VectorEnv) -> NDA
     step of resuming: afterwards the generators draw as they did. Raises UserError as `check_run`
     does."""
     check_run(saved, collector)
-    state, share = saved.state, collector.share
+    state, share = saved.state_as(Collected), collector.share
     collector.env_steps = saved.counters["env_steps"]
     collector.recent_returns.clear()
-    collector.recent_returns.extend(state["recent_returns"])
-    collector.return_scale.restore(state["return_moments"], state["return_sums"][share])
-    collector.progress = np.array(state["progress"][share])
-    collector.starts = np.array(state["starts"][share], bool)
-    collector.state = torch.tensor(state["state"][share], device=collector.device)
-    for rng, drawn in zip(collector.rngs, state["rngs"][share], strict=True):
+    collector.recent_returns.extend(state.recent_returns)
+    collector.return_scale.restore(state.return_moments, state.return_sums[share])
+    rows = collector.starts.shape
+    collector.progress = np.array(state.progress[share]).reshape(rows)
+    collector.starts = np.array(state.starts[share], bool).reshape(rows)
+    kept = torch.tensor(state.state[share], device=collector.device)
+    collector.state = kept.reshape(collector.state.shape)
+    for rng, drawn in zip(collector.rngs, state.rngs[share], strict=True):
         set_generator_state(rng, drawn)
     collector.begin_rollout()
-    collector.rollout.restore(saved.arrays, state["finals"], share)
-    obs = envs.restore_states(state["envs"][share])
-    set_rng_state(state["rng"])
+    collector.rollout.restore(saved.arrays, state.finals, share)
+    obs = envs.restore_states(state.envs[share])
+    set_rng_state(state.rng)
     return obs

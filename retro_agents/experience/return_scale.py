@@ -48,8 +48,10 @@ class ReturnScale:
         return [float(value) for value in self.moments]
 
     def restore(self, moments: list[float], sums: list[float]) -> None:
-        """Restore the moments from `save`, and this process's sums."""
-        self.moments, self.sums = np.array(moments), np.array(sums)
+        """Restore the moments from `save`, and this process's sums. Raises ValueError for other
+        numbers of them."""
+        self.moments = np.array(moments, np.float64).reshape(self.moments.shape)
+        self.sums = np.array(sums, np.float64).reshape(self.sums.shape)
 
 
 def moments_of(values: NDArray[np.floating]) -> NDArray[np.float64]:

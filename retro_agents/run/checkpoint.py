@@ -84,6 +84,15 @@ class Checkpoint:
                 "version that saved it"
             ) from None
 
+    def state_as(self, cls: type[T]) -> T:
+        """The part of its state that a msgspec.Struct names. Raises Damaged if it has other
+        types."""
+        try:
+            return msgspec.convert(self.state, cls)
+        except msgspec.ValidationError as error:
+            text = f"{self.folder} does not hold what its agent saves ({error}); {OTHER}"
+            raise Damaged(text, self.folder) from None
+
     def check_run(self, part: str) -> None:
         """Raises Damaged if it lacks this part of a run, that is, if it holds an agent alone."""
         if part not in self.state and part not in self.tensors:

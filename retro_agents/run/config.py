@@ -157,7 +157,7 @@ def read_file(path: Path, *, what: str) -> dict[str, Any]:
             values = read_yaml(text)
     except OSError as error:
         raise UserError(f"cannot read {what}: {error.strerror}") from None
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{what} is neither valid YAML nor JSON: {reason}") from None
     if values is None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -351,3 +352,14 @@ def test_advice_fits_what_is_wrong_with_the_disk(number, says, tmp_path, monkeyp
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(UserError, match=f"{number}{says}"):
         save(tmp_path, 1)
+
+
+def test_a_state_of_other_types_than_a_schemas_is_a_line(tmp_path):
+    class Kept(msgspec.Struct):
+        text: str
+        bytes: bytes
+
+    saved = load_checkpoint(save(tmp_path, 1))
+    assert saved.state_as(Kept).text == "x"
+    with pytest.raises(Damaged, match=r"does not hold what its agent saves \(Expected `str`"):
+        load_checkpoint(save(tmp_path, 2, state={"text": 1, "bytes": b""})).state_as(Kept)

@@ -110,9 +110,10 @@ def zipped(
         return
     try:
         with zipfile.ZipFile(packed) as archive:
-            for entry in archive.infolist():
-                if entry.is_dir():
-                    continue
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if not entries:
+                yield Content(where, b"", "is an archive without files")
+            for entry in entries:
                 inside = f"{where}/{entry.filename}"
                 content, problem = unpacked(archive, entry)
                 if not allowance.spend(len(content) or MAX_BYTES):
