@@ -1,0 +1,44 @@
+import json
+import random
+
+import pytest
+
+from lab.attack import __main__ as attack
+from lab.attack.hostile import changed, harmed, one_line
+from retro_agents.ground.errors import UserError
+
+
+@pytest.mark.parametrize(("found", "code"), [("", 0), ("a checkpoint", 1)])
+def test_what_is_lost_is_counted_stored_and_is_the_exit_code(found, code, tmp_path, monkeypatch):
+    monkeypatch.setattr(attack, "ATTACKS", {"one": lambda *_: found})
+    clock = iter(range(99))
+    monkeypatch.setattr(attack.time, "monotonic", lambda: next(clock))
+    try:
+        attack.main(["--seconds", "4", "--out", str(tmp_path / "counts.json")])
+        ended = 0
+    except SystemExit as stop:
+        ended = stop.code
+    result = json.loads((tmp_path / "counts.json").read_text())
+    assert ended == code and result["attempts"]["one"] == 2
+    assert result["lost"] == [f"one {number}: {found}" for number in range(2) if found]
+
+
+def test_an_attempt_is_repeated_by_its_number(monkeypatch):
+    monkeypatch.setattr(attack, "ATTACKS", {"one": lambda rng, _: str(rng.random())})
+    assert attack.attempt("one", 0, 3) == attack.attempt("one", 0, 3) != attack.attempt("one", 0, 4)
+
+
+def test_only_one_line_is_a_refusal():
+    def raises(error):
+        raise error
+
+    assert one_line(lambda: raises(UserError("one line"))) == ""
+    assert one_line(lambda: raises(UserError("two\nlines"))).startswith("several lines")
+    assert one_line(lambda: raises(KeyError("x"))) == "KeyError: 'x'"
+    assert one_line(lambda: raises(SystemExit(1))) == "exit code 1"
+
+
+def test_nearly_all_values_and_bytes_are_changed():
+    rng, value, data = random.Random(0), {"a": [1, 2], "b": {"c": "x"}}, bytes(range(99))
+    assert sum(repr(changed(rng, value)) != repr(value) for _ in range(100)) > 90
+    assert sum(harmed(rng, data) != data for _ in range(100)) > 90
