@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import type { Plugin } from "vite";
+import { parse } from "yaml";
 
 const root = new URL("../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
@@ -47,6 +48,7 @@ const MODULES: Record<string, () => unknown> = {
     states: states(),
   }),
   "virtual:proofs": proofs,
+  "virtual:scripts": () => parse(read("jerk/scripts/seven-buttons.yaml")),
 };
 
 export function gameData(): Plugin {

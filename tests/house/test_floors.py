@@ -27,6 +27,7 @@ FLOORS = (
     ("retro_agents/__main__.py",),
     ("cartridge",),
     ("lab",),
+    ("web",),
     ("scripts", "docker-build"),
 )
 """From the ground up. A file imports from its own room and from the floors below; rooms of one

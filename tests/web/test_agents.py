@@ -9,6 +9,8 @@ from retro_agents.run.agents import AGENTS, shipped
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.export import metadata_of
 from tests.runs import ROOT
+from tests.web.learned import FILE as LEARNED
+from tests.web.learned import RUNS, learned
 from tests.web.reference import FILE, reference
 
 
@@ -20,3 +22,8 @@ def test_the_page_has_the_shipped_agents(name):
 
 def test_python_plays_as_the_page_is_compared_with():
     assert reference() == json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_python_learns_as_the_page_is_compared_with():
+    committed = json.loads(LEARNED.read_text(encoding="utf-8"))
+    assert learned(*RUNS[0]) == committed[0]

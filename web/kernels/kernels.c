@@ -6,49 +6,61 @@ typedef unsigned int u32;
 #define EXPORT(name) __attribute__((export_name(#name)))
 #define ROWS 4
 
-/* The sums of up to ROWS rows in the columns from j on: eight, or one. */
-static void eight(float *c, const float *a, const float *b, u32 rows, u32 n, u32 k, u32 j)
+/* The sums of four rows in eight columns. Rows beyond the last one repeat it: `a` and `c` say where. */
+static void eight(float *const c[ROWS], const float *const a[ROWS], const float *b, u32 n, u32 k)
 {
-    v4 low[ROWS], high[ROWS];
-    u32 i, l;
-    for (i = 0; i < ROWS; i++)
-        low[i] = high[i] = (v4){0, 0, 0, 0};
-    for (l = 0; l < k; l++) {
-        const v4 one = *(const v4 *)(b + l * n + j), two = *(const v4 *)(b + l * n + j + 4);
-        for (i = 0; i < ROWS; i++) {
-            const float f = a[(i < rows ? i : 0) * k + l];
-            low[i] += one * f;
-            high[i] += two * f;
-        }
+    v4 low0 = {0}, low1 = {0}, low2 = {0}, low3 = {0}, high0 = {0}, high1 = {0}, high2 = {0}, high3 = {0};
+    const float *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3];
+    u32 l;
+    for (l = 0; l < k; l++, b += n) {
+        const v4 one = *(const v4 *)b, two = *(const v4 *)(b + 4);
+        low0 += one * a0[l];
+        high0 += two * a0[l];
+        low1 += one * a1[l];
+        high1 += two * a1[l];
+        low2 += one * a2[l];
+        high2 += two * a2[l];
+        low3 += one * a3[l];
+        high3 += two * a3[l];
     }
-    for (i = 0; i < rows; i++) {
-        *(v4 *)(c + i * n + j) = low[i];
-        *(v4 *)(c + i * n + j + 4) = high[i];
-    }
+    *(v4 *)c[3] = low3, *(v4 *)(c[3] + 4) = high3;
+    *(v4 *)c[2] = low2, *(v4 *)(c[2] + 4) = high2;
+    *(v4 *)c[1] = low1, *(v4 *)(c[1] + 4) = high1;
+    *(v4 *)c[0] = low0, *(v4 *)(c[0] + 4) = high0;
 }
 
-static void one(float *c, const float *a, const float *b, u32 rows, u32 n, u32 k, u32 j)
+static float one(const float *a, const float *b, u32 n, u32 k)
 {
-    u32 i, l;
-    for (i = 0; i < rows; i++) {
-        float sum = 0;
-        for (l = 0; l < k; l++)
-            sum += a[i * k + l] * b[l * n + j];
-        c[i * n + j] = sum;
-    }
+    float sum = 0;
+    u32 l;
+    for (l = 0; l < k; l++)
+        sum += a[l] * b[l * n];
+    return sum;
 }
 
 /* c [m,n] = a [m,k] b [k,n] */
 EXPORT(product) void product(float *c, const float *a, const float *b, u32 m, u32 n, u32 k)
 {
-    u32 i, j;
-    for (i = 0; i < m; i += ROWS) {
-        const u32 rows = m - i < ROWS ? m - i : ROWS;
-        for (j = 0; j + 8 <= n; j += 8)
-            eight(c + i * n, a + i * k, b, rows, n, k, j);
-        for (; j < n; j++)
-            one(c + i * n, a + i * k, b, rows, n, k, j);
-    }
+    u32 i, j, r;
+    for (i = 0; i < m; i += ROWS)
+        for (j = 0; j < n; j += 8) {
+            const float *from[ROWS];
+            float *to[ROWS];
+            for (r = 0; r < ROWS; r++) {
+                const u32 row = i + r < m ? i + r : m - 1;
+                from[r] = a + row * k;
+                to[r] = c + row * n + j;
+            }
+            if (j + 8 <= n) {
+                eight(to, from, b + j, n, k);
+                continue;
+            }
+            for (r = 0; r < ROWS; r++) {
+                u32 rest;
+                for (rest = 0; j + rest < n; rest++)
+                    to[r][rest] = one(from[r], b + j + rest, n, k);
+            }
+        }
 }
 
 /* c [m,n] = a [m,k] b [n,k] transposed */

@@ -13,6 +13,7 @@ import { Acts } from "./views/acts";
 import { Controls } from "./views/controls";
 import { clock, h, points } from "./views/dom";
 import { Finish } from "./views/finish";
+import { Learn } from "./views/learn";
 import type { Place } from "./views/map";
 import { Panel } from "./views/panel";
 import { Person } from "./views/person";
@@ -32,6 +33,7 @@ export class App {
   private readonly acts: Acts;
   private readonly controls: Controls;
   private readonly finish = new Finish(this);
+  private readonly learn: Learn;
   private readonly notice = h("p", { class: "notice", role: "alert", hidden: true });
   private readonly engines: { key: string; engine: Engine }[] = [];
   /** Where episodes on the current act ended. */
@@ -45,8 +47,10 @@ export class App {
     this.state = parse(location.hash, (id) => world.acts.has(id)).state;
     this.acts = new Acts(world, (act) => format({ ...this.state, act: act.id, replay: "" }));
     this.controls = new Controls(this);
+    this.learn = new Learn(world, (act, actions) => this.learned(act, actions));
+    const side = h("div", { class: "side" }, this.learn.root, this.panel.root);
     const game = h("div", { class: "game" }, this.stage.root, this.person.touch, this.finish.root, this.controls.root, this.panel.mapBox);
-    const main = h("main", {}, this.notice, h("div", { class: "table" }, game, this.panel.root), this.acts.root);
+    const main = h("main", {}, this.notice, h("div", { class: "table" }, game, side), this.acts.root);
     this.roots = [this.controls.header, main];
     this.stage.onpicture = () => this.picture();
     this.person.onpress = () => this.takeOver();
@@ -91,6 +95,8 @@ export class App {
   }
 
   private async follow(): Promise<void> {
+    const seed = /[?&]act=(\d+)\//.exec(location.hash)?.[1];
+    if (seed) this.acts.add(await this.world.fetchSeed(seed), `New acts of seed ${seed}`);
     const { state, flaw } = parse(location.hash, (id) => this.world.acts.has(id));
     this.say(flaw);
     this.state = state;
@@ -119,6 +125,8 @@ export class App {
     this.finish.hide();
     this.controls.show();
     this.acts.mark(this.act.id);
+    this.learn.root.hidden = this.state.mode !== "learn";
+    if (this.state.mode === "learn") this.learn.show(this.act, seed);
     document.body.dataset.mode = this.state.mode;
     document.title = `${titleOf(this.act)} · BrambleDash`;
     this.panel.show(seats[0]);
@@ -127,6 +135,7 @@ export class App {
 
   private ids(): string[] {
     const { mode, players } = this.state;
+    if (mode === "learn") return [this.cast.learned.has(this.act.id) ? "jerk" : "run-and-jump"];
     return mode === "play" ? [YOU] : mode === "race" ? players : players.slice(0, 1);
   }
 
@@ -151,6 +160,13 @@ export class App {
       end: (one) => this.end(one),
       fail: (error) => this.say(error.message),
     });
+  }
+
+  /** JERK's first run on an act is shown at once, each better one after the episode. */
+  private learned(act: Act, actions: number[]): void {
+    const isFirst = !this.cast.learned.has(act.id);
+    this.cast.learned.set(act.id, actions);
+    if (isFirst && this.state.mode === "learn" && act === this.act) this.play(this.state.seed);
   }
 
   private picture(): void {
@@ -183,7 +199,7 @@ export class App {
     const how = finished ? `Finished in ${time}` : truncated ? `Ended after ${time}` : `Fell at ${Math.round(100 * progress)} %`;
     this.stage.screens[this.stage.seats.indexOf(seat)]?.say(`${how} · ${points(total)} points`);
     this.finish.ended(seat);
-    const watches = this.state.mode === "watch" && !this.state.replay && !seat.taken;
+    const watches = ["watch", "learn"].includes(this.state.mode) && !this.state.replay && !seat.taken;
     if (watches) this.timer = window.setTimeout(() => this.play(seat.episode.seed + 1), PAUSE);
   }
 

@@ -10,3 +10,7 @@ declare module "virtual:proofs" {
   const proofs: Record<string, string>;
   export default proofs;
 }
+declare module "virtual:scripts" {
+  const scripts: import("./learn/explorer").Script[];
+  export default scripts;
+}

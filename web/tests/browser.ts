@@ -11,11 +11,11 @@ const FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disabl
 export const launched = () => chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(" ") });
 
 export interface Site {
-  address: string;
-  /** A page in a window of its own. Errors of the page are added to `errors`. */
-  open(hash?: string, options?: Parameters<Browser["newPage"]>[0]): Promise<{ page: Page; errors: string[] }>;
+  /** Visit a page in a window of its own, and close it; `errors` are the page's. before: a script. */
+  visit(hash: string, see: (page: Page, errors: string[]) => Promise<void>, options?: Options, before?: string): Promise<void>;
   close(): Promise<void>;
 }
+type Options = Parameters<Browser["newPage"]>[0];
 
 /** Serve the built page. Needs `npm run build` first. */
 export async function site(): Promise<Site> {
@@ -23,18 +23,22 @@ export async function site(): Promise<Site> {
   const address = server.resolvedUrls!.local[0];
   const browser = await launched();
   return {
-    address,
-    async open(hash = "", options = {}) {
+    async visit(hash, see, options = {}, before = "") {
       const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options });
-      const errors: string[] = [];
-      page.on("pageerror", (error) => errors.push(error.message));
-      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-      page.on("request", (request) => {
-        if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(address)) errors.push(`asked for ${request.url()}`);
-      });
-      await page.goto(address + hash);
-      await page.waitForSelector(".stage canvas");
-      return { page, errors };
+      try {
+        const errors: string[] = [];
+        page.on("pageerror", (error) => errors.push(error.message));
+        page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+        page.on("request", (request) => {
+          if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(address)) errors.push(`asked for ${request.url()}`);
+        });
+        if (before) await page.addInitScript(before);
+        await page.goto(address + hash);
+        await page.waitForSelector(".stage canvas, .notice:not([hidden])");
+        await see(page, errors);
+      } finally {
+        await page.close();
+      }
     },
     async close() {
       await browser.close();

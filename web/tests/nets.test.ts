@@ -32,6 +32,6 @@ test.each([
 
 test("a policy draws by its probabilities, and values choose the best", () => {
   const logits = [Math.log(0.25), Math.log(0.75)];
-  expect([0, 0.24, 0.26, 0.99].map((uniform) => choose({ play: "draw" }, logits, uniform))).toEqual([0, 0, 1, 1]);
-  expect(choose({ play: "best" }, [0, 2, 1], 0)).toBe(1);
+  expect([0, 0.24, 0.26, 0.99].map((uniform) => choose({ play: "draw", logits: true }, logits, uniform))).toEqual([0, 0, 1, 1]);
+  expect(choose({ play: "best", logits: false }, [0, 2, 1], 0)).toBe(1);
 });

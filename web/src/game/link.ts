@@ -17,7 +17,7 @@ export interface State {
 }
 
 export const FIRST: State = {
-  mode: "watch", act: "BrambleWood.Act3", players: ["ppo2"], seed: 1, sticky: true, free: true, replay: "",
+  mode: "watch", act: "RustCavern.Act2", players: ["ppo2"], seed: 4, sticky: true, free: true, replay: "",
 };
 
 export function format(state: State): string {

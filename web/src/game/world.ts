@@ -6,6 +6,11 @@ import data from "virtual:acts";
 import { compile, Engine, gunzip, type Options } from "../engine/engine";
 import { Pack } from "../engine/pack";
 
+const fresh = import.meta.glob<string>("../../acts/*.pack", { query: "?url", import: "default", eager: true });
+/** Seed of the level generator -> the address of its acts. */
+const FRESH = new Map(Object.entries(fresh).map(([path, url]) => [/(\d+)\.pack$/.exec(path)![1], url]));
+export const SEEDS = [...FRESH.keys()];
+
 export const GAME = "BrambleDash-Genesis-v0";
 
 export async function fetched(url: string): Promise<ArrayBuffer> {
@@ -46,6 +51,17 @@ export class World {
     const packed = new Uint8Array(pack, 0, 2);
     const isPacked = packed[0] === 0x1f && packed[1] === 0x8b;
     return new World(await compile(code), code, isPacked ? await gunzip(pack) : new Uint8Array(pack));
+  }
+
+  /** Fetch the acts of a seed; those that are here, or of no seed, need nothing. Returns new ones. */
+  async fetchSeed(seed: string): Promise<Act[]> {
+    const url = FRESH.get(seed);
+    if (!url || this.acts.has(`${seed}/${this.first}`)) return [];
+    return this.add(await gunzip(await fetched(url)), seed);
+  }
+
+  private get first(): string {
+    return this.acts.keys().next().value!;
   }
 
   /** Add a pack's acts. seed: of generated acts, or "". */

@@ -12,7 +12,8 @@ export interface Facts {
   image: [number, number, number];
   channels: number;
   frameSkip: number;
-  play: "draw" | "best";
+  /** How actions are chosen: best, draw, draw:T or epsilon:E. */
+  play: string;
   levels: string;
   checksum: string;
   /** Whether scores are logits; otherwise they are expected returns. */
@@ -39,7 +40,7 @@ function factsOf({ metadata, inputs, outputs }: Model): Facts {
     image: JSON.parse(metadata.image),
     channels: Number(metadata.channels),
     frameSkip: Number(metadata.frame_skip),
-    play: metadata.play === "draw" ? "draw" : "best",
+    play: metadata.play,
     levels: metadata.levels ?? "",
     checksum: metadata.checksum ?? "",
     logits: outputs.includes("logits"),

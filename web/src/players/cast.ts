@@ -5,6 +5,7 @@ import rainbowUrl from "../../agents/rainbow.onnx?url";
 import { fetched, type Act } from "../game/world";
 import { Brain } from "../nets/brain";
 import type { Facts } from "../nets/net";
+import { PLAYS } from "./policy";
 import { actionsOf, NetPlayer, RandomPlayer, RunAndJump, Sequence, type Player } from "./players";
 
 type Image = { height: number; width: number; depth: number; colours: number };
@@ -82,11 +83,12 @@ async function proof(act: Act): Promise<number[]> {
   return actionsOf(proofs[act.name]);
 }
 
-function flawOf({ image, channels, frameSkip, actions }: Facts): string {
+function flawOf({ image, channels, frameSkip, actions, play }: Facts): string {
   const [depth, height, width] = image;
   if (frameSkip !== 4) return `This net decides every ${frameSkip} frames, and the page every 4: drop another net.`;
   if (Math.max(height, width) > LARGEST || depth % channels || ![1, 3].includes(channels))
     return `This net sees images of ${width} by ${height} pixels, and the page draws ${LARGEST} at most: drop another net.`;
+  if (!PLAYS.test(play)) return `This net plays in a way that the page lacks (${play}): export it anew.`;
   const unknown = actions.find((name) => !/^((UP|DOWN|LEFT|RIGHT|B)( |$))*$/.test(name));
   return unknown === undefined ? "" : `This net presses ${unknown}, which this game lacks: drop another net.`;
 }

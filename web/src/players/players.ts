@@ -108,7 +108,7 @@ export class NetPlayer implements Player {
   async pad(episode: Episode): Promise<number> {
     const image = episode.engine.observation();
     this.thought = await this.brain.think(image, this.session, episode.steps === 0);
-    const uniform = this.brain.facts.play === "draw" ? Math.fround(this.random.random()) : 0;
+    const uniform = Math.fround(this.random.random());
     return this.pads[choose(this.brain.facts, this.thought.scores, uniform)];
   }
 

@@ -11,11 +11,18 @@ export function probabilities(scores: ArrayLike<number>): number[] {
   return powers.map((power) => power / sum);
 }
 
-/** The action of these scores. uniform: in [0, 1), for a policy that draws. */
-export function choose(facts: Pick<Facts, "play">, scores: ArrayLike<number>, uniform: number): number {
+/** The ways to play that a file may name (retro_agents/contract/policy.py). */
+export const PLAYS = /^(best|draw(:\d*\.?\d+)?|epsilon:\d*\.?\d+)$/;
+
+/** The action of these scores. uniform: in [0, 1), for a player that draws. */
+export function choose({ play, logits }: Pick<Facts, "play" | "logits">, scores: ArrayLike<number>, uniform: number): number {
   const rows = Array.from(scores);
-  if (facts.play === "best") return rows.indexOf(Math.max(...rows));
+  const best = rows.indexOf(Math.max(...rows));
+  const [kind, amount] = play.split(":");
+  if (kind === "epsilon" && uniform < Number(amount)) return Math.floor((uniform / Number(amount)) * rows.length);
+  if (kind !== "draw" || !logits) return best; // values are drawn with a noise that the file lacks
   let below = 0;
-  const found = probabilities(rows).findIndex((chance) => (below += chance) > uniform);
+  const warm = rows.map((score) => score / Number(amount ?? 1));
+  const found = probabilities(warm).findIndex((chance) => (below += chance) > uniform);
   return found < 0 ? rows.length - 1 : found;
 }

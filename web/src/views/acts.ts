@@ -1,8 +1,8 @@
 /** The acts as cards with pictures, by zone. */
 
 import { HEIGHT, WIDTH, type Engine } from "../engine/engine";
-import { titleOf, type Act, type World } from "../game/world";
-import { context, h } from "./dom";
+import { SEEDS, titleOf, type Act, type World } from "../game/world";
+import { button, context, h } from "./dom";
 
 const SECONDS = 2;
 const LABELS = { training: "training", "never seen": "never seen", new: "new" };
@@ -27,24 +27,36 @@ export class Acts {
     private readonly link: (act: Act) => string,
   ) {
     this.add([...world.acts.values()]);
+    this.root.append(
+      h("h2", { class: "under" }, "New acts"),
+      h("p", {}, "The level generator made these from seeds on which nobody learned. Each seed has 58 acts."),
+      h("div", { class: "buttons" }, ...SEEDS.map((seed) => button(`Seed ${seed}`, () => void this.show(seed)))),
+    );
+  }
+
+  private async show(seed: string): Promise<void> {
+    this.add(await this.world.fetchSeed(seed), `New acts of seed ${seed}`);
   }
 
   /** Add the cards of acts, zone by zone. under: a title over them. */
   add(acts: Act[], under = ""): void {
+    if (!acts.length) return;
     const list = h("div", { class: "zones" });
     for (const zone of new Set(acts.map((act) => act.zone))) {
       const cards = acts.filter((act) => act.zone === zone).map((act) => this.card(act));
       const name = zone.replace(/([a-z])([A-Z])/g, "$1 $2");
       list.append(h("div", { class: "zone" }, h("h3", {}, name), h("div", { class: "cards" }, ...cards)));
     }
-    this.root.append(h("div", {}, under && h("h3", { class: "under" }, under), list));
+    this.root.append(h("div", {}, under ? h("h2", { class: "under" }, under) : null, list));
     setTimeout(() => this.paint(), 300);
   }
 
   private card(act: Act): HTMLAnchorElement {
     const canvas = h("canvas", { width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
     const kind = h("span", { class: `kind ${act.kind.replace(" ", "-")}` }, LABELS[act.kind]);
-    const card = h("a", { class: "card", href: this.link(act), "data-act": act.id }, canvas, h("span", { class: "title" }, titleOf(act)), kind);
+    const [, zone, number] = /^(.*) (\d+)$/.exec(titleOf(act))!;
+    const title = h("span", { class: "title" }, h("span", { class: "unseen" }, `${zone} `), `Act ${number}`);
+    const card = h("a", { class: "card", href: this.link(act), "data-act": act.id }, canvas, title, " ", kind);
     this.cards.set(act.id, card);
     this.waiting.push([act, canvas]);
     return card;

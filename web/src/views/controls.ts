@@ -7,16 +7,23 @@ import { button, choice, h, points, toggle } from "./dom";
 
 const VIEWS: [Mode, string][] = [["watch", "Watch"], ["play", "Play"], ["race", "Race"], ["learn", "Learn"]];
 const SPEEDS: [string, string][] = [["0.5", "½ ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"], ["8", "8 ×"]];
-const KEYS = "Arrow keys run, look and crouch; Space, X or C jumps. A gamepad works too. Crouch and press jump to charge a dash.";
+const LEDES: Record<Mode, string> = {
+  watch: "The agents learned from pixels, on other acts than those never seen. Press an arrow key to take over.",
+  play: "Arrow keys run, look and crouch; Space jumps. Crouch, then jump, charges a dash. A gamepad works too.",
+  race: "The same act, seed and rules for everybody. Arrow keys run, Space jumps.",
+  learn: "An agent that learns in front of you, in seconds.",
+};
 const MOST = 4;
 
 export class Controls {
   private readonly views = h("nav", { "aria-label": "Views" });
-  readonly header = h("header", {}, h("h1", {}, h("a", { href: "#" }, "BrambleDash")), this.views);
+  private readonly lede = h("p", { class: "lede" });
+  readonly header = h("header", {}, h("h1", {}, h("a", { href: "#" }, "BrambleDash")), this.views, this.lede);
   private readonly line = h("p", { class: "line" });
   private readonly buttons = h("div", { class: "buttons" });
   private readonly fields = h("div", { class: "fields" });
-  private readonly file = h("input", { type: "file", accept: ".onnx,.bk2", class: "file", "aria-label": "Open a net or a recording", onchange: () => this.pick() });
+  private readonly file = h("input", { type: "file", accept: ".onnx,.bk2", class: "file", onchange: () => this.pick() });
+  private readonly open = h("label", { class: "open", title: "Or drop a file on the page" }, this.file, "Open .onnx or .bk2");
   readonly root = h("section", { class: "controls", "aria-label": "Controls" }, this.line, this.buttons, this.fields);
   private pause: HTMLButtonElement | null = null;
 
@@ -56,8 +63,9 @@ export class Controls {
     this.views.replaceChildren(
       ...VIEWS.map(([view, name]) => h("a", { href: format({ ...state, mode: view, replay: "" }), "aria-current": view === mode && "page" }, name)),
     );
+    this.lede.textContent = LEDES[mode];
     this.buttons.replaceChildren(...this.makeButtons());
-    this.fields.replaceChildren(...this.makeFields(), this.file);
+    this.fields.replaceChildren(...this.makeFields(), this.open);
     this.fields.hidden = !this.fields.children.length;
     if (focus) this.root.querySelector<HTMLElement>(`[data-key="${focus}"]`)?.focus();
     this.update();
@@ -115,8 +123,7 @@ export class Controls {
     const { total, progress, seed } = seat.episode;
     const where = `${titleOf(app.act)} · ${app.act.kind} · seed ${seed}`;
     const stands = `${points(total)} points · ${Math.round(100 * progress)} %`;
-    const help = app.current.mode === "play" && total === 0 ? ` · ${KEYS}` : "";
-    const text = `${where} · ${stands}${help}`;
+    const text = `${where} · ${stands}`;
     if (this.line.textContent !== text) this.line.textContent = text;
   }
 }

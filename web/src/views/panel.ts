@@ -123,10 +123,10 @@ export class Panel {
 
   private score(seat: Seat): void {
     const { total, progress, steps } = seat.episode;
-    const rows: [string, number, number][] = [[seat.hands.name, total, progress]];
+    const rows: [string, number, number | null][] = [[seat.hands.name, total, progress]];
     for (const [id, name] of [["random", "Random play"], ["run-and-jump", "Run and jump"], ["oracle", "Oracle"]]) {
       const known = reference(seat.act, id);
-      if (known) rows.push([name, ...known]);
+      if (known) rows.push([name, known[0], null]);
     }
     if (this.scores.children.length !== rows.length)
       this.scores.replaceChildren(...rows.map(() => h("div", { class: "bar" }, h("span"), h("i"), h("output"))));
@@ -134,7 +134,7 @@ export class Panel {
       const [label, bar, text] = this.scores.children[i].children as unknown as [Element, HTMLElement, Element];
       label.textContent = name;
       bar.style.setProperty("--share", String(Math.max(0, Math.min(1, points_ / 10_000))));
-      text.textContent = `${points(points_)} · ${Math.round(100 * way)} %`;
+      text.textContent = way === null ? points(points_) : `${points(points_)} · ${Math.round(100 * way)} %`;
     });
     this.scores.title = `${steps} steps`;
   }

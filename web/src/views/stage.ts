@@ -76,7 +76,7 @@ export class Stage {
   };
 
   private draw(): void {
-    if (!this.dirty) return;
+    if (!this.dirty || !this.seats.length) return;
     this.dirty = false;
     this.seats.forEach((seat, i) => this.screens[i].draw(seat.engine));
     this.onpicture();

@@ -1,0 +1,107 @@
+/** JERK learns the chosen act in front of the visitor: its curve, its best run, its settings. */
+
+import type { Report, Task } from "../learn/learn.worker";
+import { titleOf, type Act, type World } from "../game/world";
+import { button, choice, context, h, points } from "./dom";
+
+const BUDGETS: [string, string][] = [["50000", "50,000 steps"], ["200000", "200,000 steps"], ["1000000", "1,000,000 steps"]];
+const WIDTH = 640;
+const HEIGHT = 240;
+const TOP = 10_000;
+
+export class Learn {
+  private readonly curve = h("canvas", { width: WIDTH, height: HEIGHT, role: "img", "aria-label": "The return of each episode" });
+  private readonly line = h("p", { class: "line", role: "status" });
+  private readonly bar = h("progress", { max: 1, value: 0, "aria-label": "Steps done" });
+  private readonly buttons = h("div", { class: "buttons" });
+  readonly root = h(
+    "section",
+    { class: "box learn", "aria-labelledby": "learn-title" },
+    h("h2", { id: "learn-title" }, "Learn here"),
+    h("p", {}, "JERK searches this act by trial, in your browser: it explores, replays its best run, and repairs it where the sticky buttons break it. It sees rewards, never the picture. A dot is an episode; the line is the mean return of the best run."),
+    this.buttons,
+    this.bar,
+    this.line,
+    this.curve,
+    h("p", { class: "key-line" }, h("i", { class: "dot explore" }), "explores ", h("i", { class: "dot mutant" }), "varies ", h("i", { class: "dot replay" }), "replays"),
+  );
+  private worker: Worker | null = null;
+  private budget = 200_000;
+  private act: Act | null = null;
+  private mean: [number, number] = [0, 0];
+  private began = 0;
+
+  /** learned: called with each better run's actions. */
+  constructor(
+    private readonly world: World,
+    private readonly learned: (act: Act, actions: number[]) => void,
+  ) {}
+
+  /** Show an act; a search of another act ends. */
+  show(act: Act, seed: number): void {
+    if (act === this.act) return;
+    this.stop();
+    this.act = act;
+    this.clear();
+    const start = button("Learn this act", () => this.start(act, seed), { class: "main" });
+    const budget = choice("Budget", BUDGETS, String(this.budget), (value) => (this.budget = Number(value)));
+    this.buttons.replaceChildren(start, button("Stop", () => this.stop()), budget);
+    this.line.textContent = `${titleOf(act)}: nothing learned yet.`;
+  }
+
+  stop(): void {
+    this.worker?.terminate();
+    this.worker = null;
+  }
+
+  private clear(): void {
+    this.mean = [0, 0];
+    this.bar.value = 0;
+    const paint = context(this.curve);
+    paint.clearRect(0, 0, WIDTH, HEIGHT);
+    paint.strokeStyle = getComputedStyle(this.root).getPropertyValue("--line");
+    for (let share = 0; share <= 1; share += 0.25) {
+      paint.beginPath();
+      paint.moveTo(0, this.y(share * TOP));
+      paint.lineTo(WIDTH, this.y(share * TOP));
+      paint.stroke();
+    }
+  }
+
+  private readonly y = (value: number) => HEIGHT - 6 - (Math.max(0, value) / TOP) * (HEIGHT - 12);
+
+  private start(act: Act, seed: number): void {
+    this.stop();
+    this.clear();
+    this.began = performance.now();
+    const worker = new Worker(new URL("../learn/learn.worker.ts", import.meta.url), { type: "module" });
+    this.worker = worker;
+    const budget = this.budget;
+    worker.onmessage = ({ data }: MessageEvent<Report>) => this.report(act, data, budget);
+    worker.onerror = () => (this.line.textContent = "The search stopped: reload the page and try again.");
+    const task: Task = { code: this.world.codeBytes, packs: act.packs, act: act.number, seed, timesteps: budget };
+    worker.postMessage(task);
+  }
+
+  private report(act: Act, report: Report, budget: number): void {
+    const paint = context(this.curve);
+    const style = getComputedStyle(this.root);
+    const x = (step: number) => (step / budget) * WIDTH;
+    for (const { at, gained, kind } of report.episodes) {
+      paint.fillStyle = style.getPropertyValue(`--${kind}`);
+      paint.fillRect(x(at) - 1.5, this.y(gained) - 1.5, 3, 3);
+    }
+    paint.strokeStyle = style.getPropertyValue("--ink");
+    paint.lineWidth = 2;
+    paint.beginPath();
+    paint.moveTo(x(this.mean[0]), this.y(this.mean[1]));
+    paint.lineTo(x(report.steps), this.y(report.mean));
+    paint.stroke();
+    this.mean = [report.steps, report.mean];
+    this.bar.value = report.steps / budget;
+    const seconds = (performance.now() - this.began) / 1000;
+    this.line.textContent = `${titleOf(act)}: ${points(report.steps)} steps in ${seconds.toFixed(1)} s · best run ${points(report.mean)} points`;
+    if (report.best) this.learned(act, [...report.best]);
+    if (report.over) this.stop();
+  }
+}
