@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from retro_agents.ground.errors import Diverged, UserError
-from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.run import Run, RunState
 from retro_agents.run.settings import RunSettings
@@ -28,8 +28,8 @@ class Counting(RunState):
     def start(self, init: Any, envs: Any) -> None:
         self.source = init
 
-    def restore(self, run_dir: Path, envs: Any) -> None:
-        self.env_steps = load_checkpoint(run_dir).counters["env_steps"]
+    def restore(self, saved: Checkpoint, envs: Any) -> None:
+        self.env_steps = saved.counters["env_steps"]
 
     def save(self, run_dir: Path, envs: Any) -> None:
         self.saves += 1
