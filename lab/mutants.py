@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -222,8 +223,11 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--again", action="store_true", help="try stored survivors again")
     parser.add_argument("--limit-s", type=float, default=900.0, help="for one mutant's tests (900)")
     chosen = parser.parse_args(argv)
-    there = {key(one): one for one in read_result(STORED)["mutants"]} if STORED.exists() else {}
     wanted = [*by_hand(), *drawn(chosen.each, chosen.seed)]
+    stored = read_result(STORED)["mutants"] if STORED.exists() else []
+    files = {one["file"] for one in stored if (ROOT / one["file"]).is_file()}
+    fit = {key(one) for one in (*wanted, *chain(*map(mutants_of, sorted(files))))}
+    there = {key(one): one for one in stored if key(one) in fit}  # of the code as it is now
     known = {one for one, tried in there.items() if tried["caught"] or not chosen.again}
     left = [one for one in wanted if chosen.only in one["file"] and key(one) not in known]
     with tempfile.TemporaryDirectory() as folder:
