@@ -19,6 +19,7 @@ from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.film import film, original_python
 from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_games
 from retro_agents.games.procgen.levels import TestLevels, level_sets
+from retro_agents.games.procgen.pictures import apart
 from retro_agents.games.procgen.vector import make_vec
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import file_hash, folder_for
@@ -46,8 +47,9 @@ class EvaluateConfig:
     episodes: Count = 200
     """Episodes of each game on each set."""
     test_levels: TestLevels = "auto"
-    """Test levels: unseen (none can be a training level), or all (as in the published results);
-    auto: unseen, or all if training is on all."""
+    """Test levels: unseen (other seeds than in training; of those few that begin with the picture
+    of a training level, the result says what the others earn), or all (as in the published
+    results); auto: unseen, or all if training is on all."""
     policy: Literal["trained", "untrained", "random"] = "trained"
     """Who plays: the run's agent, the same net with fresh weights, or uniformly random actions."""
     play: Play | None = None
@@ -108,24 +110,43 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
     }
 
 
+def compared(
+    episodes: Sequence[Mapping[str, Any]], game: str, test: ProcgenConfig, train: ProcgenConfig
+) -> dict[str, Any]:
+    """The score of a game's episodes on test levels. If they can be compared with the training
+    levels, `apart` has the mean of those that begin with another picture than any of these."""
+    row = score(episodes, game, test.distribution_mode)
+    if test is train or (new := apart(game, episodes, test=test, train=train)) is None:
+        return row
+    own = score(new, game, test.distribution_mode) if new else {"mean": None, "interval": None}
+    own_part = {"episodes": len(new), "mean": own["mean"], "interval": own["interval"]}
+    return {**row, "apart": own_part}
+
+
 def scores(
-    policy: Policy, levels: str, settings: ProcgenConfig, config: EvaluateConfig
+    policy: Policy,
+    levels: str,
+    settings: ProcgenConfig,
+    config: EvaluateConfig,
+    *,
+    train: ProcgenConfig,
 ) -> dict[str, dict[str, Any]]:
     """The scores of each game's episodes with these settings. With config.sight also those of the
-    other two plays of a test of sight, which begin on the same levels."""
+    other two plays of a test of sight, which begin on the same levels. train: those of training."""
     mode, seed, episodes = settings.distribution_mode, config.seed, config.episodes
     if not config.sight:
         played = evaluate(policy, levels, settings, episodes=episodes, seed=seed, play=config.play)
         games = zip(parse_games(levels), played.values(), strict=True)
-        return {game: score(found, game, mode) for game, found in games}
+        return {game: compared(found, game, settings, train) for game, found in games}
     rows = {}
     for game in parse_games(levels):
         count = even_rows(episodes)
         make = partial(make_vec, game, num_envs=count, config=settings, seed=seed)
         with aside(seed):
             sight = measure(policy, make, episodes=episodes, seed=seed, play=config.play)
-        told = {name: score(sight.played[name], game, mode) for name in PLAYS}
-        rows[game] = {**told.pop(PLAYS[0]), "sight": told}
+        told = {name: score(sight.played[name], game, mode) for name in PLAYS[1:]}
+        own = compared(sight.played[PLAYS[0]], game, settings, train)
+        rows[game] = {**own, "sight": told}
     return rows
 
 
@@ -155,6 +176,18 @@ def check_out(path: Path, about: Mapping[str, Any]) -> None:
                 f"{path} is of an evaluation with other {', '.join(other)}: give another --out, "
                 "or move it"
             )
+
+
+def met_in_training(result: Mapping[str, Any]) -> list[str]:
+    """A line for each game of which some test levels begin like a training level."""
+    lines = []
+    for game, row in result["sets"].get("test", {}).items():
+        whole, new = len(row["returns"]), row.get("apart", {})
+        if new.get("episodes", whole) < whole:
+            mean = decimal(new["mean"], 2) if new["episodes"] else "unknown"
+            like = f"{whole - new['episodes']} of {whole} test levels begin like a training level"
+            lines.append(f"{game}: {like}; mean return of the others: {mean}")
+    return lines
 
 
 def shown(result: Mapping[str, Any]) -> Table:
@@ -214,11 +247,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     check_out(out / "result.json", about)
     with folder_for(out):
         policy = player(config, saved)
-        found = {name: scores(policy, run.levels, sets[name], config) for name in config.levels}
+        found = {
+            name: scores(policy, run.levels, sets[name], config, train=sets["train"])
+            for name in config.levels
+        }
         result = {**about, "sets": found}
         write_result(out / "result.json", result, module="retro_agents.judging.procgen")
     Console().print(shown(result))
-    print(out / "result.json")
+    print(*met_in_training(result), out / "result.json", sep="\n")
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):
             path = out / f"{game}-{name}{'-hd' if config.hd else ''}.mp4"

@@ -21,7 +21,7 @@ class EvaluationSettings:
     evaluate_episodes: Count = report(32, only_with="evaluate_every")
     """Episodes of each game on each set of levels."""
     test_levels: Literal["auto", "unseen", "all"] = report("auto", only_with="evaluate_every")
-    """Test levels: unseen (none can be a training level), or all; auto: unseen, or all if training
+    """Test levels: unseen (other seeds than in training), or all; auto: unseen, or all if training
     is on all."""
     sight_every: Natural = report(0, "once", "contest")
     """Agent steps between tests of sight on the training levels: mean return with the agent's own

@@ -96,6 +96,9 @@ def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
     result = json.loads((tmp_path / policy / "result.json").read_text())
     assert result["policy"] == policy and result["env_steps"] == 256
     assert result["test_levels"]["start"] == 1_000_000
+    for name, rows in result["sets"].items():
+        told = [row.get("apart", {}).get("episodes") for row in rows.values()]
+        assert told == ([2, 2] if name == "test" else [None, None])
     for games in result["sets"].values():
         assert list(games) == ["bigfish", "bossfight"]
         for game, row in games.items():
@@ -105,6 +108,18 @@ def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
             low, high, *_ = SCORES[game]
             assert row["normalised"]["paper"] == pytest.approx((row["mean"] - low) / (high - low))
     assert "bossfight" in capsys.readouterr().out
+
+
+def test_test_levels_that_begin_like_a_training_level_are_told(tmp_path, monkeypatch, capsys):
+    run = trained(tmp_path / "a", "--levels", "procgen:maze", "--timesteps", "0")
+    ends = [(0.0, 3), (10.0, 1_000_000)]  # of nine training levels, the first is one
+    played = [{"r": r, "l": 3, "finished": r > 0, "level": f"maze:{seed}"} for r, seed in ends]
+    monkeypatch.setattr("retro_agents.judging.procgen.evaluate", lambda *_, **__: {"maze": played})
+    main([str(run), "--out", str(tmp_path / "out"), "--policy", "random", "--levels", "test"])
+    result = json.loads((tmp_path / "out/result.json").read_text())["sets"]["test"]["maze"]
+    assert (result["mean"], result["apart"]["mean"], result["apart"]["episodes"]) == (5.0, 10.0, 1)
+    said = "maze: 1 of 2 test levels begin like a training level; mean return of the others: 10.00"
+    assert said in capsys.readouterr().out
 
 
 def test_each_set_is_scored_in_its_own_mode(tmp_path, monkeypatch):
