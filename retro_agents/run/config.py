@@ -135,7 +135,8 @@ class _Loader(yaml.SafeLoader):
     """Refuses a name that is given twice."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        once((self.construct_object(key, deep=True), None) for key, _ in node.value)
+        names = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        once((self.construct_object(key, deep=True), None) for key in names)
         return super().construct_mapping(node, deep=deep)
 
 

@@ -8,7 +8,7 @@ import pytest
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Share, check
 from retro_agents.run.command_line import load_config, load_run_config
-from retro_agents.run.config import from_dict, replaced, to_dict
+from retro_agents.run.config import from_dict, read_yaml, replaced, to_dict
 from retro_agents.run.fields import field, learning
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.settings import RunSettings
@@ -170,6 +170,11 @@ def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: 
         load(presets, "--config", str(tmp_path / "bad.yaml"))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_yaml_may_take_a_mapping_over_and_change_it() -> None:
+    text = "one: &one {a: 1, b: 2}\nother: {<<: *one, b: 3}"
+    assert read_yaml(text)["other"] == {"a": 1, "b": 3}
 
 
 def test_a_name_is_given_once_in_json_too(presets: Path, tmp_path: Path) -> None:
