@@ -26,7 +26,8 @@ def find_moves(names: Sequence[str]) -> Moves:
             if name in names:
                 return names.index(name)
         raise UserError(
-            f"JERK plays platform games: it needs an action {wanted[-1]}, not {list(names)}"
+            f"JERK plays only platform games, with an action {wanted[-1]}: give levels such as "
+            "bramble-train"
         )
 
     return Moves(

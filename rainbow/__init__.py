@@ -1,3 +1,3 @@
-"""Rainbow: deep Q-learning with six improvements, pretrained by rotating levels."""
+"""Rainbow: deep Q-learning with six improvements, pretrained on levels that take turns."""
 
 import retro_agents  # noqa: F401  (says what is missing before anything else is imported)

@@ -206,6 +206,8 @@ def file_hash(path: Path) -> str:
 def unwritable(path: Path, error: OSError) -> UserError:
     """Returns the error for a file or folder that cannot be written."""
     reason = error.strerror or str(error).partition("\n")[0]
+    if isinstance(error, FileExistsError):
+        return UserError(f"cannot write {path}: it is a file; give a folder")
     advice = "free some space there" if error.errno in FULL else "give a writable place"
     return UserError(f"cannot write {path}: {reason}; {advice}")
 

@@ -6,17 +6,23 @@ With --of NAME: the levels of one split, the presets of one agent, the runs in o
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
 
 from retro_agents.games.families import level_names, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.ground.output import printable
+from retro_agents.run import provenance
 from retro_agents.run.agents import AGENTS, find_given, is_package, shipped
 from retro_agents.run.command_line import parse_command
-from retro_agents.run.config import preset_names
+from retro_agents.run.config import preset_names, read_file
 from retro_agents.run.fields import positional
+from retro_agents.run.metrics import read_columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +58,8 @@ def lines(what: str, of: str) -> Iterator[str]:
 
 
 def runs(folder: Path) -> Iterator[str]:
-    """The runs below a folder, and the step of each one's last checkpoint."""
+    """The runs below a folder: agent, levels, the last checkpoint's step, the mean return of the
+    last hundred episodes, and the time since the run began."""
     if not folder.is_dir():
         raise UserError(f"there are no runs: no folder {folder} (for another one: --of FOLDER)")
     for config in sorted(folder.rglob("config.json")):
@@ -60,8 +67,40 @@ def runs(folder: Path) -> Iterator[str]:
         if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):
             continue
         saved = complete_checkpoints(run / "checkpoints")
-        told = f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint"
-        yield f"{run}  {told}"
+        starts = provenance.read(run)
+        told = [str(starts[0].get("agent", ""))] if starts else []
+        told += [levels] if (levels := levels_of(config)) else []
+        told.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
+        told += [f"mean return {mean:,.0f}"] if (mean := last_return(run)) is not None else []
+        began = starts[0].get("begun") if starts else None
+        told += [age(datetime.fromisoformat(began))] if began else []
+        yield f"{run}  {', '.join(told)}"
+
+
+def levels_of(config: Path) -> str:
+    """The levels in a run's config.json; "" if it names none."""
+    with suppress(UserError):
+        return str(read_file(config, what=str(config)).get("levels", ""))
+    return ""
+
+
+def last_return(run: Path) -> float | None:
+    """The mean return of a run's last hundred episodes, if any has ended."""
+    with suppress(UserError, OSError):
+        returns = read_columns(run / "episodes.csv").get("r", ())
+        if len(returns):
+            return float(np.mean(returns[-100:]))
+    return None
+
+
+def age(began: datetime) -> str:
+    """The time since then, in its largest unit."""
+    seconds = max(0.0, (datetime.now(UTC) - began).total_seconds())
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"began {count} {unit}{'s' if count > 1 else ''} ago"
+    return "began just now"
 
 
 @command

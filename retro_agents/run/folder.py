@@ -1,4 +1,4 @@
-"""A run's folder: config.json, metrics.csv, episodes.csv, checkpoints/."""
+"""A run's folder: config.json, provenance.json, metrics.csv, episodes.csv, checkpoints/."""
 
 import os
 import signal
@@ -24,6 +24,7 @@ from retro_agents.ground.files import (
 from retro_agents.ground.progress import Progress
 from retro_agents.run.config import to_dict
 from retro_agents.run.metrics import EpisodeLog, Metrics
+from retro_agents.run.provenance import recorded
 
 RESUME = "resume it: --resume, and no --preset"
 """What else a user can do if a folder already holds a run."""
@@ -137,6 +138,7 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
                     rollout=episodes.rollout,
                 )
                 opened.enter_context(metrics)
+                opened.enter_context(recorded(path, name, env_steps=env_steps))
         if resume:
             folder.write_config(config)
         with Progress(timesteps, name, start=env_steps) as progress:

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from retro_agents.experience.episodes import write_episodes
@@ -5,6 +7,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.judging import list as listing
 from retro_agents.run.checkpoint import save_checkpoint
 from retro_agents.run.folder import RunFolder
+from retro_agents.run.provenance import recorded
 
 
 def test_what_there_is_is_listed():
@@ -18,6 +21,17 @@ def test_what_there_is_is_listed():
     assert "--init" not in agents["jerk"]
     presets = "baseline, hybrid, mutating, recovering"
     assert list(listing.lines("presets", "jerk")) == [f"jerk      {presets}"]
+
+
+def test_a_run_says_who_plays_what_and_how_well(tmp_path):
+    with recorded(tmp_path, "jerk", env_steps=0):
+        (tmp_path / "config.json").write_text('{"run": {"levels": "bramble-train"}}')
+        (tmp_path / "episodes.csv").write_text("step,r\n1,100.0\n2,200.0\n")
+    (line,) = listing.lines("runs", str(tmp_path))
+    said = "jerk, bramble-train, no checkpoint, mean return 150, began just now"
+    assert line == f"{tmp_path}  {said}"
+    past = datetime.now(UTC) - timedelta(hours=50)
+    assert listing.age(past) == "began 2 days ago"
 
 
 def test_runs_are_listed_with_how_far_they_are(tmp_path):
