@@ -98,7 +98,8 @@ def remove_folder(folder: Path) -> None:
 def replace_text(path: Path, text: str) -> None:
     """Replaces a file's text atomically: writes beside it, syncs, renames. Raises OSError."""
     draft = beside(path, f".{path.name}.draft")
-    with draft.open("w", encoding="utf-8", newline="") as file:
+    draft.unlink(missing_ok=True)
+    with draft.open("x", encoding="utf-8", newline="") as file:  # x: through no link of others
         file.write(text)
         file.flush()
         sync(file.fileno())

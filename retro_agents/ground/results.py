@@ -66,7 +66,7 @@ def read_result(path: Path, *, expected: str = "expected a result.json") -> dict
     """Returns a stored result. Raises UserError, which says `expected`, if it is not readable."""
     try:
         result = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path}: {reason}; {expected}") from None
     if not isinstance(result, dict):

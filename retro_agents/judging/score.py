@@ -95,7 +95,8 @@ def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
     path = Path(run_dir) / "episodes.csv"
     if not path.is_file():
         raise UserError(f"{run_dir} is not a run folder: no episodes.csv in it")
-    return read_columns(path) if path.read_text(encoding="utf-8").count("\n") > 1 else {}
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return read_columns(path) if text.count("\n") > 1 else {}
 
 
 def read_episodes(run_dir: Path | str) -> list[Episode]:

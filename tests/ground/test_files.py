@@ -145,3 +145,12 @@ def test_a_folder_is_as_before_if_what_it_was_for_fails(tmp_path):
             (path / "below/file").touch()
             raise KeyboardInterrupt
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "run", tmp_path / "run/mine"]
+
+
+def test_a_draft_is_not_written_through_anothers_link(tmp_path):
+    """In a folder that others may write to."""
+    (tmp_path / "theirs").write_text("kept")
+    (tmp_path / ".result.json.draft").symlink_to(tmp_path / "theirs")
+    write_text(tmp_path / "result.json", "mine")
+    assert (tmp_path / "theirs").read_text() == "kept"
+    assert (tmp_path / "result.json").read_text() == "mine"

@@ -10,6 +10,7 @@ import msgspec
 
 from retro_agents.contest.match.folder import job_folders, read_result
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import Finite, Natural, NonNegative
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.score import interval_text, shown_names
 from retro_agents.judging.tables import table
@@ -29,12 +30,12 @@ class Played(msgspec.Struct, frozen=True):
     level: str
     seed: int
     folder: str
-    mean_return: float | None
-    best_return: float | None
-    episodes: int
-    finished: int
-    steps: int
-    seconds: float
+    mean_return: Finite | None
+    best_return: Finite | None
+    episodes: Natural
+    finished: Natural
+    steps: Natural
+    seconds: NonNegative
     status: str = "interrupted"
     ended: str | None = None
     limits: dict[str, float] = {}

@@ -5,8 +5,9 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Annotated, Any, final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +25,20 @@ from retro_agents.judging.score import episode_columns, shown_names
 GRID = 41
 """Number of points of a learning curve."""
 BINS = 20
+EPISODE_NUMBERS = ("step", "r", "complete", "progress")
+"""Columns of numbers in a run's episodes.csv."""
+
+
+class Facts(msgspec.Struct):
+    """What a report needs of contest.json."""
+
+    name: str = ""
+    mode: str | None = None
+    timesteps: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    planned: list[tuple[str, int]] = []
+    checkpoint: str = ""
+    checkpoint_sha256: str | None = None
+    flags: list[str] = []
 
 
 @final
@@ -38,7 +53,7 @@ class Entry:
     x: NDArray[np.float64]
     curves: dict[tuple[str, int], NDArray[np.float64]]
     progress: NDArray[np.float64]
-    facts: dict[str, Any]
+    facts: Facts
 
     @property
     def by_level(self) -> dict[str, LevelScore]:
@@ -86,16 +101,22 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
 
 def read_entry(folder: Path) -> Entry:
     """Read a contest's folder. Raises UserError if it is none."""
-    facts = read_facts(folder)
-    scores = read_scores(folder, planned=[(n, s) for n, s in facts.get("planned", ())])
-    steps = int(facts.get("timesteps") or max(one.steps for one in scores.played))
+    try:
+        facts = msgspec.convert(read_facts(folder), Facts)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{folder}/contest.json is damaged ({error}): move it away") from None
+    scores = read_scores(folder, planned=facts.planned)
+    steps = facts.timesteps or max(one.steps for one in scores.played)
     x = np.linspace(0.0, steps, GRID)
     curves, reached = {}, [np.zeros(0)]
     for one in scores.played:
         rows = episode_columns(one.folder)
+        numbers = (rows.get(name, np.array("")).dtype.kind for name in EPISODE_NUMBERS)
+        if rows and not all(kind == "f" for kind in numbers):
+            raise UserError(f"{one.folder}/episodes.csv is damaged: move {one.folder} away")
         curves[one.level, one.seed] = curve(rows, x, end=one.steps, score=one.mean)
         reached += [rows["progress"]] if rows else []
-    label = facts.get("name", folder.name) + (f", {facts['mode']}" if facts.get("mode") else "")
+    label = (facts.name or folder.name) + (f", {facts.mode}" if facts.mode else "")
     shares = progress_shares(np.concatenate(reached))
     return Entry(label, steps, scores, x, curves, shares, facts)
 
@@ -155,7 +176,7 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     if not REFERENCES.is_file() or roms - {rom_hash(GAME)}:
         return {}
     levels = {level for entry in entries for level in entry.by_level}
-    here = {entry.facts.get("name") for entry in entries}
+    here = {entry.facts.name for entry in entries}
     found: dict[str, dict[str, float]] = {}
     with REFERENCES.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):

@@ -179,6 +179,29 @@ def test_folder_without_a_contest_is_a_mistake_in_one_line(tmp_path, capsys):
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("contest.json", json.dumps({"planned": [[1]]})),
+        ("contest.json", json.dumps({"name": 3})),
+        ("contest.json", json.dumps({"timesteps": 10**30})),
+        ("contest.json", "[" * 100_000),
+        *(("result.json", json.dumps({"steps": value})) for value in (-1, "x", 1e400)),
+        ("episodes.csv", "step,r\nx,y\n1,2\n"),
+        ("episodes.csv", "step,r,complete,progress\n1,2,x,0\n"),
+        ("episodes.csv", b"step\xff\n\xff\n1\n"),
+    ],
+)
+def test_a_damaged_contest_is_one_line(file, text, tmp_path, capsys):
+    folder = write_contest(tmp_path / "a", "mine", seeds=1, score=5000.0)
+    path = next(folder.rglob(file))
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SystemExit) as stop:
+        main([str(folder), "--out", str(tmp_path / "r.html")])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.count("\n") == 1, said
+
+
 @pytest.fixture
 def folders(tmp_path):
     return [
