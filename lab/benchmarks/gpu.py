@@ -7,7 +7,6 @@ Further flags are `ppo2.train`'s. Each case plays BrambleDash natively in 84x84 
 
 import argparse
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import torch
 from ppo2.train import learn, make_envs, parse
 from ppo2.training import Training
 from retro_agents.ground.errors import command
+from retro_agents.ground.results import write_result
 from retro_agents.run.distributed import Group
 
 SHARED = [
@@ -100,20 +100,17 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(GRAPHS))
     parser.add_argument("--seconds", type=float, default=8.0)
     options, flags = parser.parse_known_args()
-    result: dict[str, Any] = {
-        "device": torch.cuda.get_device_name(),
-        "cores": len(os.sched_getaffinity(0)),
-        "torch": torch.__version__,
-        "flags": [*SHARED, *flags],
-    }
+    rows: list[dict[str, Any]] = []
     for case in options.cases.split(","):
         for kind in options.kinds.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 own = [*CASES[case], *GRAPHS[kind], *flags]
-                row = measure(own, seconds=options.seconds, run_dir=folder)
-            result[f"{case}-{kind}"] = row
-            print(case, kind, *(f"{name} {value:,.1f}" for name, value in row.items()), flush=True)
-            options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+                found = measure(own, seconds=options.seconds, run_dir=folder)
+            rounded = {name: round(value, 1) for name, value in found.items()}
+            row = {"case": f"{case}-{kind}", "gpu": torch.cuda.get_device_name(), **rounded}
+            print(json.dumps(row), flush=True)
+            rows.append(row)
+            write_result(options.out, {"rows": rows}, module="lab.benchmarks.gpu")
 
 
 if __name__ == "__main__":
