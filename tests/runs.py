@@ -1,6 +1,7 @@
 """What tests ask of whole runs: whether two are the same, how well their agents play, and to be
 stopped."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -50,6 +51,14 @@ def assert_same_run(one, other):
     assert left.keys() == right.keys()
     differ = [name for name in left if left[name] != right[name]]
     assert not differ, differ
+
+
+def but_for_config(run_dir):
+    """What a run left, and its counters, but for its config."""
+    left = what_it_left(run_dir)
+    files = json.loads(left.pop("meta.json"))["files"]
+    del files["config.json"], left["config.json"]
+    return left, files, load_checkpoint(run_dir).counters
 
 
 def stopping(envs, run_dir):

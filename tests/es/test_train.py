@@ -18,6 +18,7 @@ from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
 from tests.es.mpirun import MPIRUN, needs_mpirun
+from tests.runs import but_for_config
 
 ROOT = Path(__file__).parents[2]
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
@@ -33,15 +34,6 @@ def played(agent, envs, episodes=10):
             obs, *_, infos = envs.step(agent.act(obs))
         returns.append(float(infos["episode_record"]["r"][0]))
     return float(np.mean(returns))
-
-
-def whole_run(folder):
-    """All that a run leaves, but for what depends on the clock."""
-    saved = load_checkpoint(folder)
-    tables = [(folder / name).read_text() for name in ("metrics.csv", "episodes.csv")]
-    meta = json.loads((saved.folder / "meta.json").read_text())
-    files = {name: file["sha256"] for name, file in meta["files"].items() if name != "config.json"}
-    return tables, saved.counters, files
 
 
 def test_search_learns_the_corridor(quick, tmp_path):
@@ -76,7 +68,7 @@ def test_resumed_search_of_another_layer_by_draws_equals_an_uninterrupted_one(qu
     run(Lanes(2), config, tmp_path / "whole")
     run(Lanes(2), replaced(config, timesteps=400), tmp_path / "parts")
     run(Lanes(2), replaced(config, resume=True), tmp_path / "parts")
-    assert whole_run(tmp_path / "whole") == whole_run(tmp_path / "parts")
+    assert but_for_config(tmp_path / "whole") == but_for_config(tmp_path / "parts")
     assert len(read_columns(tmp_path / "whole/metrics.csv")["step"]) >= 4
 
 
@@ -162,7 +154,7 @@ def test_run_is_the_same_on_one_and_four_processes(quick, tmp_path):
     config = short(quick, layer="fc", hidden=1200)
     run(Lanes(2), config, tmp_path / "alone")
     with_mpi(4, tmp_path / "four", config_file(tmp_path, config))
-    assert whole_run(tmp_path / "four") == whole_run(tmp_path / "alone")
+    assert but_for_config(tmp_path / "four") == but_for_config(tmp_path / "alone")
 
 
 @pytest.mark.slow
@@ -173,7 +165,7 @@ def test_run_of_one_process_is_resumed_on_two(quick, tmp_path):
     run(Lanes(2), replaced(config, timesteps=400), tmp_path / "parts")
     resumed = replaced(config, resume=True)
     with_mpi(2, tmp_path / "parts", config_file(tmp_path, resumed))
-    assert whole_run(tmp_path / "parts") == whole_run(tmp_path / "whole")
+    assert but_for_config(tmp_path / "parts") == but_for_config(tmp_path / "whole")
 
 
 def alive(pid):
@@ -203,7 +195,7 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     assert not any(alive(pid) for pid in pids)
     assert load_checkpoint(killed).counters["env_steps"] < 900
     with_mpi(1, killed, config_file(tmp_path, replaced(config, resume=True)))
-    assert whole_run(killed) == whole_run(tmp_path / "whole")
+    assert but_for_config(killed) == but_for_config(tmp_path / "whole")
 
 
 def test_every_process_has_environments_of_its_own(monkeypatch):

@@ -12,7 +12,7 @@ from retro_agents.run.command_line import load_config
 from retro_agents.run.config import replaced
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.metrics import read_columns
-from tests.runs import Stop, assert_same_run, stopping
+from tests.runs import Stop, assert_same_run, but_for_config, stopping
 
 SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
 PARTS = {"memory_share": 0.25, "write_replay": True, "torch_threads": 1}
@@ -35,15 +35,6 @@ def preset(name, **changes):
         "checkpoint_every": 200,
     }
     return replaced(config, **{**quick, **changes})
-
-
-def whole_run(folder):
-    """All that a run leaves, but for the config."""
-    saved = load_checkpoint(folder)
-    tables = [(folder / name).read_text() for name in ("metrics.csv", "episodes.csv")]
-    meta = json.loads((saved.folder / "meta.json").read_text())
-    files = {name: file["sha256"] for name, file in meta["files"].items() if name != "config.json"}
-    return tables, saved.counters, files
 
 
 @pytest.mark.parametrize(
@@ -86,7 +77,7 @@ def test_reward_scale_changes_nothing(course, tmp_path):
 
     run(course(2), preset("mutating"), tmp_path / "plain")
     run(Scaled(2), preset("mutating", reward_scale=0.25), tmp_path / "scaled")
-    assert whole_run(tmp_path / "plain") == whole_run(tmp_path / "scaled")
+    assert but_for_config(tmp_path / "plain") == but_for_config(tmp_path / "scaled")
 
 
 def test_sequences_are_written_and_a_new_run_starts_from_them(course, tmp_path):
