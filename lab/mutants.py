@@ -48,7 +48,7 @@ AREAS: dict[str, list[str]] = {
     "retro_agents/experience/*.py": ["tests/experience", RUNS, *but("es", "jerk")],
     "retro_agents/nets/*.py": ["tests/nets", RUNS, *but("es", "jerk")],
     "retro_agents/run/*.py": ["tests/run", "tests/agents/test_foundation.py"],
-    "retro_agents/ground/*.py": ["tests/ground", "tests/run", "tests/agents/test_foundation.py"],
+    "retro_agents/ground/*.py": ["tests/run", "tests/agents/test_foundation.py", "tests/ground"],
     "retro_agents/contest/wire/*.py": ["tests/contest"],
     "retro_agents/contest/match/*.py": ["tests/contest"],
     "retro_agents/games/retro/*.py": ["tests/games/retro", "tests/contest/wire/test_record.py"],

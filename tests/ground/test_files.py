@@ -1,5 +1,6 @@
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from retro_agents.ground import files
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import (
     all_or_nothing,
+    complete_checkpoints,
     drafted,
     folder_for,
     make_folder,
@@ -154,3 +156,17 @@ def test_a_draft_is_not_written_through_anothers_link(tmp_path):
     write_text(tmp_path / "result.json", "mine")
     assert (tmp_path / "theirs").read_text() == "kept"
     assert (tmp_path / "result.json").read_text() == "mine"
+
+
+def test_a_folder_whose_removal_is_interrupted_is_no_checkpoint(tmp_path, monkeypatch):
+    doomed = tmp_path / "step-000000010"
+    doomed.mkdir()
+    (doomed / "meta.json").touch()
+
+    def stop(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", stop)
+    with pytest.raises(KeyboardInterrupt):
+        remove_folder(doomed)
+    assert complete_checkpoints(tmp_path) == []
