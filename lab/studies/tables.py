@@ -23,7 +23,7 @@ from retro_agents.judging.tables import number, records, span, table
 from retro_agents.sweeps.study import level_names, short
 
 NOTES = texts("notes")
-WITH_FORMER = ("contest", "jerk-fresh", "es")
+WITH_FORMER = ("contest", "es", "jerk-fresh", "jerk-search", "ppo2")
 """Pages that show the result."""
 
 
