@@ -24,6 +24,7 @@ COMMANDS = {
     "record": ("retro_agents.judging.record", "record an agent's episodes as demonstrations"),
     "demonstrate": ("retro_agents.judging.demonstrate", "make demonstrations of .bk2 recordings"),
     "film": ("retro_agents.games.retro.video", "make .mp4 films of .bk2 recordings"),
+    "compare": ("retro_agents.contest.compare", "compare runs, contests and stored results"),
     "list": ("retro_agents.judging.list", "list levels, splits, agents, presets or runs"),
     "doctor": ("retro_agents.games.retro.doctor", "check what is installed and what is missing"),
     "import-roms": ("retro_agents.games.retro.import_roms", "import your own ROMs"),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
@@ -31,7 +32,9 @@ def terminal_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
 ) -> Table:
     """The same for a terminal, with `left` columns left-aligned. An empty row draws a line."""
-    shown = Table(title=escape(title) or None, title_justify="left")
+    shown = Table(
+        title=escape(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     for i, name in enumerate(head):
         shown.add_column(name, justify="left" if i < left else "right", no_wrap=True)
     for row in rows:

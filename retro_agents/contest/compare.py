@@ -1,0 +1,192 @@
+# PYTHON_ARGCOMPLETE_OK
+"""Compare runs and contests: means, intervals, and how likely one beats another.
+
+retro-agents compare runs/mine jerk-recovering
+retro-agents compare runs/a0,runs/a1 runs/b0,runs/b1 --plot comparison.png
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from retro_agents.contest.match.folder import read_facts
+from retro_agents.contest.match.scores import read_scores
+from retro_agents.ground import statistics
+from retro_agents.ground.errors import UserError, command, need
+from retro_agents.ground.names import nearest_text
+from retro_agents.ground.results import read_result, store
+from retro_agents.ground.statistics import Interval, Runs
+from retro_agents.judging.score import read_episodes
+from retro_agents.judging.tables import terminal_table
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.config import read_file
+from retro_agents.run.fields import positional
+from retro_agents.run.plot import picture
+
+RESULTS = Path(__file__).parent / "results"
+"""Results of contests that are shipped with the project."""
+MOST = 10_000.0
+"""The most that a level of the contest pays."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CompareConfig:
+    """Compare agents on the levels that they share. The others are compared with the first one."""
+
+    entries: list[str] = positional("ENTRY")
+    """Contest folders, their result.json, shipped results (random, run-and-jump, jerk-recovering,
+    jerk-hybrid), or run folders, whose score is the mean return of all their episodes; several
+    runs joined by commas are seeds of one entry."""
+    plot: Path | None = None
+    """Picture of the means and their intervals to draw."""
+    out: Path | None = None
+    """JSON file for the comparison."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """An entry on the shared levels, beside the first entry. Intervals are nan for one seed."""
+
+    label: str
+    mean: float
+    interval: Interval
+    seeds: int
+    apart: float
+    """Its mean minus the first entry's."""
+    apart_interval: Interval
+    better: float
+    """Probability that one of its runs beats one of the first entry's on the same level."""
+    better_interval: Interval
+
+
+class _Row(msgspec.Struct):
+    level: str
+    by_seed: dict[str, float]
+
+
+class _Result(msgspec.Struct):
+    levels: list[_Row]
+
+
+def runs_of(entry: str) -> Runs:
+    """The scores of an entry: level -> seed -> mean return. Raises UserError if it has none."""
+    path = Path(entry)
+    if (path / "contest.json").is_file():
+        planned = [(name, seed) for name, seed in read_facts(path).get("planned", ())]
+        return {row.level: dict(row.by_seed) for row in read_scores(path, planned=planned).levels}
+    stored = path if path.suffix == ".json" else RESULTS / f"{entry}.json"
+    if stored.is_file():
+        return stored_runs(stored)
+    found: dict[str, dict[int, float]] = {}
+    for number, folder in enumerate(map(Path, entry.split(","))):
+        if not (folder / "episodes.csv").is_file():
+            names = sorted(file.stem for file in RESULTS.glob("*.json"))
+            raise UserError(
+                f"{folder} is neither a contest nor a run; {nearest_text(entry, names)}"
+            )
+        returns: dict[str, list[float]] = {}
+        for episode in read_episodes(folder):
+            returns.setdefault(episode.level, []).append(episode.r)
+        seed = int(read_file(folder / "config.json", what="config.json").get("seed", number))
+        for level, values in returns.items():
+            scores = found.setdefault(level, {})
+            scores[seed if seed not in scores else -1 - number] = math.fsum(values) / len(values)
+    if not found:
+        raise UserError(f"{entry}: no episode has ended; let it play longer")
+    return {level: dict(scores) for level, scores in found.items()}
+
+
+def stored_runs(path: Path) -> Runs:
+    """The scores in a contest's result.json. Raises UserError if it is none."""
+    expected = "give the result.json of a contest"
+    try:
+        result = msgspec.convert(read_result(path, expected=expected), _Result)
+    except msgspec.ValidationError:
+        raise UserError(f"{path} holds no scores by seed: {expected}") from None
+    return {row.level: {int(s): r for s, r in row.by_seed.items()} for row in result.levels}
+
+
+def compared(entries: dict[str, Runs]) -> list[Compared]:
+    """All entries on the levels that all share, beside the first. Raises UserError if there are
+    none."""
+    levels = set.intersection(*(set(runs) for runs in entries.values()))
+    if not levels:
+        raise UserError("the entries have no level in common: let them play the same levels")
+    runs = {label: {level: r[level] for level in sorted(levels)} for label, r in entries.items()}
+    first, found = next(iter(runs.values())), []
+    for label, own in runs.items():
+        sample, theirs = statistics.seed_means(own), statistics.seed_means(first)
+        mean, apart = statistics.mean(own), statistics.mean(own) - statistics.mean(first)
+        low, high = statistics.t_interval(sample)
+        apart_interval = statistics.welch_interval(sample, theirs)
+        better = statistics.improvement(own, first), statistics.improvement_interval(own, first)
+        seeds = max(map(len, own.values()))
+        interval = max(low, min(0.0, mean)), min(high, MOST)  # nothing beyond is possible
+        interval = (low, high) if math.isnan(low) else interval
+        found.append(Compared(label, mean, interval, seeds, apart, apart_interval, *better))
+    return found
+
+
+def shown(interval: Interval, digits: int = 0) -> str:
+    """An interval as text, or a dash."""
+    if math.isnan(interval[0]):
+        return "–"
+    return " – ".join(f"{end:,.{digits}f}" for end in interval)
+
+
+def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
+    """The means, and what sets each entry apart from the first."""
+    means, others = [], []
+    for one in found:
+        interval = shown(one.interval)
+        means.append([one.label, f"{one.mean:,.0f}", interval, str(one.seeds)])
+    for one in found[1:]:
+        cells = [f"{one.apart:+,.0f}", shown(one.apart_interval), f"{one.better:.2f}"]
+        others.append([one.label, *cells, shown(one.better_interval, 2)])
+    title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
+    head = ["", "apart", "95 %", "probability to be better", "95 %"]
+    return (
+        terminal_table(["", "mean", "95 %", "seeds"], means, title=title),
+        terminal_table(head, others, title=f"Compared with {found[0].label}"),
+    )
+
+
+def draw(found: Sequence[Compared], out: Path) -> None:
+    """Draw the means with their intervals. Raises UserError if `out` cannot be written."""
+    with picture(out, x="mean return on the shared levels", y="") as axes:
+        for number, one in enumerate(found):
+            low, high = one.interval
+            errors: Any = None if math.isnan(low) else [[one.mean - low], [high - one.mean]]
+            axes.errorbar(one.mean, -number, xerr=errors, fmt="o", capsize=4, color=f"C{number}")
+        labels = [one.label if len(one.label) < 30 else f"…{one.label[-28:]}" for one in found]
+        axes.set_yticks([-number for number in range(len(found))], labels)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Compare the entries of the command line."""
+    config = parse_command(CompareConfig, argv, command="retro-agents compare")
+    if len(set(config.entries)) < 2:
+        raise UserError("a comparison needs two entries: give another run, contest or result")
+    if config.plot is not None:
+        need("matplotlib")
+    entries = {entry: runs_of(entry) for entry in dict.fromkeys(config.entries)}
+    found = compared(entries)
+    levels = len(set.intersection(*(set(runs) for runs in entries.values())))
+    if config.out is not None:
+        store(config.out, {"levels": levels, "entries": [*map(dataclasses.asdict, found)]})
+    if config.plot is not None:
+        draw(found, config.plot)
+    for table in tables(found, levels=levels):
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

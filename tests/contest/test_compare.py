@@ -1,0 +1,55 @@
+"""Runs, contests and stored results beside each other."""
+
+import json
+
+import pytest
+
+from retro_agents.contest.compare import compared, main, runs_of
+from retro_agents.ground.errors import UserError
+
+
+def test_the_others_are_compared_with_the_first_on_shared_levels():
+    one = {"a": {0: 100.0, 1: 200.0}, "b": {0: 300.0, 1: 300.0}}
+    other = {"b": {0: 500.0, 1: 700.0}, "c": {0: 1.0}}
+    first, second = compared({"one": one, "other": other})
+    assert (first.mean, second.mean, second.apart, second.better) == (300.0, 600.0, 300.0, 1.0)
+    assert first.better == 0.5 and second.seeds == 2
+    assert 0.0 <= second.interval[0] < 600.0 < second.interval[1] <= 10_000.0
+    with pytest.raises(UserError, match="no level in common"):
+        compared({"one": {"a": one["a"]}, "other": other})
+
+
+def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
+    stored = runs_of("random")
+    level = next(iter(stored))
+    for seed in (3, 4):
+        run = tmp_path / f"run{seed}"
+        run.mkdir()
+        (run / "config.json").write_text(json.dumps({"run": {"seed": seed}}))
+        rows = "".join(f"{i},0,{level},{100 * seed * i},5,0.1,0\n" for i in (1, 3))
+        (run / "episodes.csv").write_text(f"step,env,level,r,l,progress,finished\n{rows}")
+    both = f"{tmp_path / 'run3'},{tmp_path / 'run4'}"
+    assert runs_of(both) == {level: {3: 600.0, 4: 800.0}}
+    main(["random", both, "--plot", str(tmp_path / "plot.png"), "--out", str(tmp_path / "c.json")])
+    said = capsys.readouterr().out
+    assert "on 1 shared level" in said and "Compared with random" in said and "700" in said
+    assert (tmp_path / "plot.png").is_file()
+    assert json.loads((tmp_path / "c.json").read_text())["entries"][1]["seeds"] == 2
+
+
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        (["random"], "two entries"),
+        (["random", "jerk-recoverin"], "did you mean 'jerk-recovering'"),
+        (["random", "{file}"], "holds no scores by seed"),
+        (["random", "{folder}"], "neither a contest nor a run"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_one_line(entries, says, tmp_path, capsys):
+    (tmp_path / "x.json").write_text("{}")
+    places = {"file": tmp_path / "x.json", "folder": tmp_path}
+    with pytest.raises(SystemExit) as ended:
+        main([entry.format(**places) for entry in entries])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.count("\n") == 1 and says in said
