@@ -39,10 +39,10 @@ TOLD = {
     "normalise_returns", "return_gamma",
 }  # fmt: skip
 MEANINGLESS = {  # without what is lacking or refused, or of speed only
-    "precision", "compile", "act_parts", "microbatches",
+    "precision", "compile", "cuda_graphs", "act_parts", "microbatches",
     "recurrent_hidden", "sequence_steps",
     "augment_share", "kl_aim", "rnd_kind",
-    "evaluate_episodes", "test_levels", "sight_episodes",
+    "evaluate_episodes", "test_levels", "sight_episodes", "play",
 }  # fmt: skip
 
 

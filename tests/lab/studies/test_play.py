@@ -27,7 +27,7 @@ def agent(tmp_path):
 
 def test_a_study_tells_what_its_three_plays_earned(agent, tmp_path, monkeypatch):
     def here(run, *_, **__):
-        main(run[3:])
+        main(run[run.index("lab.studies.play") + 1 :])
         return 0, 1800.0
 
     monkeypatch.setattr("retro_agents.sweeps.launcher.ended", here)  # torch takes seconds to import

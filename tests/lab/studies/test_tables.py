@@ -31,8 +31,8 @@ def test_a_page_says_where_each_kind_comes_from():
 
 def test_only_results_of_another_rom_or_other_weights_are_marked():
     here, other = ({"made": [{"roms": {tables.GAME: rom}}]} for rom in (rom_hash(tables.GAME), "f"))
-    assert tables.notes("ppo2", [here]) == []
-    assert tables.notes("ppo2", [here, other]) == [tables.NOTES["second"]]
+    assert tables.notes("rainbow", [here]) == []
+    assert tables.notes("rainbow", [here, other]) == [tables.NOTES["second"]]
     assert tables.notes("es", [here]) == [tables.NOTES["former"]]
 
 
