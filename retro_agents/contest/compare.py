@@ -103,6 +103,15 @@ def runs_of(entry: str) -> Runs:
     return {level: dict(scores) for level, scores in found.items()}
 
 
+def labels_of(entries: Sequence[str]) -> dict[str, str]:
+    """Label -> entry: the names of its folders, or all of it if two have the same."""
+    names = [",".join(Path(part).name for part in entry.split(",")) for entry in entries]
+    return {
+        name if names.count(name) == 1 else entry: entry
+        for name, entry in zip(names, entries, strict=True)
+    }
+
+
 def stored_runs(path: Path) -> Runs:
     """The scores in a contest's result.json. Raises UserError if it is none."""
     expected = "give the result.json of a contest"
@@ -165,8 +174,7 @@ def draw(found: Sequence[Compared], out: Path) -> None:
             low, high = one.interval
             errors: Any = None if math.isnan(low) else [[one.mean - low], [high - one.mean]]
             axes.errorbar(one.mean, -number, xerr=errors, fmt="o", capsize=4, color=f"C{number}")
-        labels = [one.label if len(one.label) < 30 else f"…{one.label[-28:]}" for one in found]
-        axes.set_yticks([-number for number in range(len(found))], labels)
+        axes.set_yticks([-number for number in range(len(found))], [one.label for one in found])
 
 
 @command
@@ -177,7 +185,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError("a comparison needs two entries: give another run, contest or result")
     if config.plot is not None:
         need("matplotlib")
-    entries = {entry: runs_of(entry) for entry in dict.fromkeys(config.entries)}
+    labels = labels_of([*dict.fromkeys(config.entries)])
+    entries = {label: runs_of(entry) for label, entry in labels.items()}
     found = compared(entries)
     levels = len(set.intersection(*(set(runs) for runs in entries.values())))
     if config.out is not None:
