@@ -18,7 +18,9 @@ const rows = (path: string) =>
 /** Act -> player -> [mean return, furthest progress]. */
 function references(): Record<string, Record<string, [number, number]>> {
   const found: Record<string, Record<string, [number, number]>> = {};
-  for (const [level, agent, , mean, progress] of rows("retro_agents/games/retro/data/references.csv"))
+  for (const [level, agent, , mean, progress] of rows(
+    "retro_agents/games/retro/data/references.csv",
+  ))
     (found[level] ??= {})[agent] = [Number(mean), Number(progress)];
   return found;
 }

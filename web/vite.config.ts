@@ -8,5 +8,10 @@ export default defineConfig({
   worker: { format: "es", plugins: () => [gameData()] },
   server: { fs: { allow: [".."] } },
   preview: { host: "127.0.0.1", port: 8055 },
-  test: { include: ["tests/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false },
+  test: {
+    include: ["tests/*.test.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    fileParallelism: false,
+  },
 });

@@ -49,8 +49,22 @@ export class App {
     this.controls = new Controls(this);
     this.learn = new Learn(world, (act, actions) => this.learned(act, actions));
     const side = h("div", { class: "side" }, this.learn.root, this.panel.root);
-    const game = h("div", { class: "game" }, this.stage.root, this.person.touch, this.finish.root, this.controls.root, this.panel.mapBox);
-    const main = h("main", {}, this.notice, h("div", { class: "table" }, game, side), this.acts.root);
+    const game = h(
+      "div",
+      { class: "game" },
+      this.stage.root,
+      this.person.touch,
+      this.finish.root,
+      this.controls.root,
+      this.panel.mapBox,
+    );
+    const main = h(
+      "main",
+      {},
+      this.notice,
+      h("div", { class: "table" }, game, side),
+      this.acts.root,
+    );
     this.roots = [this.controls.header, main];
     this.stage.onpicture = () => this.picture();
     this.person.onpress = () => this.takeOver();
@@ -100,7 +114,8 @@ export class App {
     const { state, flaw } = parse(location.hash, (id) => this.world.acts.has(id));
     this.say(flaw);
     this.state = state;
-    if (state.mode === "race" && state.players.length < 2) state.players = [YOU, state.players[0] === YOU ? "ppo2" : state.players[0]];
+    if (state.mode === "race" && state.players.length < 2)
+      state.players = [YOU, state.players[0] === YOU ? "ppo2" : state.players[0]];
     try {
       const pads = state.replay ? await unpack(state.replay) : null;
       this.play(state.seed, pads);
@@ -147,14 +162,16 @@ export class App {
   private rule(id: string): Rule {
     const { mode, free, sticky } = this.state;
     if (mode === "play" && free) return FREE;
-    return sticky && id !== "oracle" ? CONTEST : STEADY; // the oracle's way is for buttons that obey
+    const obeys = !sticky || id === "oracle"; // whose way is for buttons that obey
+    return obeys ? STEADY : CONTEST;
   }
 
   private seat(i: number, player: Player, rule: Rule, seed: number): Seat {
     const image = this.cast.image(this.ids()[i] ?? "");
     const options = { pictures: player !== this.person || rule !== FREE, ...image };
     const key = JSON.stringify([this.act.id.split("/").slice(0, -1), options]);
-    if (this.engines[i]?.key !== key) this.engines[i] = { key, engine: this.world.engine(this.act, options) };
+    if (this.engines[i]?.key !== key)
+      this.engines[i] = { key, engine: this.world.engine(this.act, options) };
     return new Seat(this.engines[i].engine, this.act, rule, player, seed, {
       step: (one) => this.step(one),
       end: (one) => this.end(one),
@@ -196,10 +213,15 @@ export class App {
     const { finished, progress, total, pads, truncated } = seat.episode;
     if (!finished) this.ends.push({ x, y });
     const time = clock(pads.length);
-    const how = finished ? `Finished in ${time}` : truncated ? `Ended after ${time}` : `Fell at ${Math.round(100 * progress)} %`;
+    const how = finished
+      ? `Finished in ${time}`
+      : truncated
+        ? `Ended after ${time}`
+        : `Fell at ${Math.round(100 * progress)} %`;
     this.stage.screens[this.stage.seats.indexOf(seat)]?.say(`${how} · ${points(total)} points`);
     this.finish.ended(seat);
-    const watches = ["watch", "learn"].includes(this.state.mode) && !this.state.replay && !seat.taken;
+    const watches =
+      ["watch", "learn"].includes(this.state.mode) && !this.state.replay && !seat.taken;
     if (watches) this.timer = window.setTimeout(() => this.play(seat.episode.seed + 1), PAUSE);
   }
 
@@ -244,7 +266,10 @@ export class App {
       const bytes = new Uint8Array(await file.arrayBuffer());
       if (file.name.endsWith(".onnx")) {
         const id = await this.cast.add(bytes, file.name);
-        this.go({ mode: this.state.mode === "race" ? "race" : "watch", players: this.state.mode === "race" ? [YOU, id] : [id] });
+        this.go({
+          mode: this.state.mode === "race" ? "race" : "watch",
+          players: this.state.mode === "race" ? [YOU, id] : [id],
+        });
       } else if (file.name.endsWith(".bk2")) {
         const { act, pads } = await readRecording(bytes);
         this.go({ mode: "watch", act, replay: await pack(pads) });

@@ -8,5 +8,7 @@ try {
   page.replaceChildren(...app.roots);
   app.begin();
 } catch (error) {
-  page.replaceChildren(h("main", {}, h("p", { class: "notice", role: "alert" }, (error as Error).message)));
+  page.replaceChildren(
+    h("main", {}, h("p", { class: "notice", role: "alert" }, (error as Error).message)),
+  );
 }

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { GAME, LINE, SEEN, SETTINGS, VARIABLES } from "../src/engine/layout";
 
 const SIZES: Record<string, number> = { u8: 1, u16: 2, s16: 2, u32: 4, s32: 4, u64: 8, double: 8 };
-const source = (path: string) => readFileSync(new URL(`../../cartridge/${path}`, import.meta.url), "utf8");
+const source = (path: string) =>
+  readFileSync(new URL(`../../cartridge/${path}`, import.meta.url), "utf8");
 
 /** Offsets of a C struct's fields, as a compiler for wasm32 lays them out. */
 function offsets(file: string, name: string): Record<string, number> {

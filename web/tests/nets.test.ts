@@ -6,14 +6,18 @@ import { kernels, testNet, text } from "./files";
 
 const NETS = ["gru", "lstm", "quantiles", "impala", "group-norm", "mobilenet", "xresnet", "trpo"];
 const TOLERANCE = 1e-5;
-const images = Uint8Array.from({ length: 3 * 4 * 36 * 36 }, (_, i) => Number(((BigInt(i) * 2654435761n) >> 7n) & 255n));
+const images = Uint8Array.from({ length: 3 * 4 * 36 * 36 }, (_, i) =>
+  Number(((BigInt(i) * 2654435761n) >> 7n) & 255n),
+);
 
 test.each(NETS)("the net %s computes what ONNX Runtime does", (name) => {
   const expected: Record<string, number[]> = JSON.parse(text(`web/tests/nets/${name}.json`));
   const state = expected.new_state ? new Float32Array(expected.new_state.length).fill(0.25) : null;
   const found = testNet(name).run(images, state);
   const pairs: [Float32Array | null, number[] | undefined][] = [
-    [found.scores, expected.logits ?? expected.values], [found.value, expected.value], [found.state, expected.new_state],
+    [found.scores, expected.logits ?? expected.values],
+    [found.value, expected.value],
+    [found.state, expected.new_state],
   ];
   for (const [ours, theirs] of pairs) {
     expect(ours?.length).toBe(theirs?.length);
@@ -27,11 +31,15 @@ test.each([
   ["of another kind", new TextEncoder().encode("no net at all")],
   ["empty", new Uint8Array()],
 ])("a file that is %s is refused in one sentence", (_, file) => {
-  expect(() => new Net(file, kernels)).toThrow(/^This is no whole \.onnx file: export it anew with /);
+  expect(() => new Net(file, kernels)).toThrow(
+    /^This is no whole \.onnx file: export it anew with /,
+  );
 });
 
 test("a policy draws by its probabilities, and values choose the best", () => {
   const logits = [Math.log(0.25), Math.log(0.75)];
-  expect([0, 0.24, 0.26, 0.99].map((uniform) => choose({ play: "draw", logits: true }, logits, uniform))).toEqual([0, 0, 1, 1]);
+  expect(
+    [0, 0.24, 0.26, 0.99].map((uniform) => choose({ play: "draw", logits: true }, logits, uniform)),
+  ).toEqual([0, 0, 1, 1]);
   expect(choose({ play: "best", logits: false }, [0, 2, 1], 0)).toBe(1);
 });

@@ -14,19 +14,30 @@ beforeAll(async () => {
 afterAll(() => web?.close());
 
 /** A test on the page at an address, which must not make errors. */
-function onPage(name: string, hash: string, check: (page: Page) => Promise<void>, options = {}): void {
+function onPage(
+  name: string,
+  hash: string,
+  check: (page: Page) => Promise<void>,
+  options = {},
+): void {
   test.skipIf(!CHROMIUM)(name, () =>
-    web.visit(hash, async (page, errors) => {
-      await check(page);
-      expect(errors).toEqual([]);
-    }, options),
+    web.visit(
+      hash,
+      async (page, errors) => {
+        await check(page);
+        expect(errors).toEqual([]);
+      },
+      options,
+    ),
   );
 }
 
 const line = (page: Page) => page.locator(".line").first().textContent();
-const banner = (page: Page, text: RegExp) => page.locator(".banner", { hasText: text }).first().waitFor({ timeout: 50_000 });
+const banner = (page: Page, text: RegExp) =>
+  page.locator(".banner", { hasText: text }).first().waitFor({ timeout: 50_000 });
 const notice = (page: Page, text: RegExp) => page.locator(".notice", { hasText: text }).waitFor();
-const moves = (page: Page) => page.waitForFunction(() => /[1-9]\d* points/.test(document.querySelector(".line")!.textContent!));
+const moves = (page: Page) =>
+  page.waitForFunction(() => /[1-9]\d* points/.test(document.querySelector(".line")!.textContent!));
 const fast = (page: Page) => page.locator(".controls select").first().selectOption("8");
 
 onPage("an agent plays as soon as the page is open", "", async (page) => {
@@ -36,52 +47,83 @@ onPage("an agent plays as soon as the page is open", "", async (page) => {
   expect(await page.locator(".card").count()).toBe(58);
 });
 
-onPage("a key takes over, and the agent gets the game back", "#/watch?players=run-and-jump", async (page) => {
-  await page.keyboard.press("ArrowRight");
-  await page.locator("button", { hasText: "Hand back" }).click();
-  await page.locator("button", { hasText: "Take over" }).waitFor();
-});
+onPage(
+  "a key takes over, and the agent gets the game back",
+  "#/watch?players=run-and-jump",
+  async (page) => {
+    await page.keyboard.press("ArrowRight");
+    await page.locator("button", { hasText: "Hand back" }).click();
+    await page.locator("button", { hasText: "Take over" }).waitFor();
+  },
+);
 
-onPage("the oracle finishes an act, and its link plays the same again", "#/watch?act=SpringOrchard.Act1&players=oracle", async (page) => {
-  await fast(page);
-  await banner(page, /^Finished in/);
-  const said = await page.locator(".banner").textContent();
-  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
-  await page.locator("button", { hasText: "Copy a link" }).click();
-  const address = await page.locator(".finish input").inputValue();
-  await page.goto("about:blank");
-  await page.goto(address);
-  await fast(page);
-  await banner(page, /^Finished in/);
-  expect(await page.locator(".banner").textContent()).toBe(said);
-});
+onPage(
+  "the oracle finishes an act, and its link plays the same again",
+  "#/watch?act=SpringOrchard.Act1&players=oracle",
+  async (page) => {
+    await fast(page);
+    await banner(page, /^Finished in/);
+    const said = await page.locator(".banner").textContent();
+    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await page.locator("button", { hasText: "Copy a link" }).click();
+    const address = await page.locator(".finish input").inputValue();
+    await page.goto("about:blank");
+    await page.goto(address);
+    await fast(page);
+    await banner(page, /^Finished in/);
+    expect(await page.locator(".banner").textContent()).toBe(said);
+  },
+);
 
-onPage("a race ends with a ranking", "#/race?act=BrambleWood.Act3&players=oracle,random,run-and-jump", async (page) => {
-  expect(await page.locator(".screen").count()).toBe(3);
-  await fast(page);
-  await page.locator(".ranking").waitFor({ timeout: 50_000 });
-  expect(await page.locator(".ranking li").first().textContent()).toMatch(/^Oracle \d:\d\d\.\d · 9,\d+ points$/);
-});
+onPage(
+  "a race ends with a ranking",
+  "#/race?act=BrambleWood.Act3&players=oracle,random,run-and-jump",
+  async (page) => {
+    expect(await page.locator(".screen").count()).toBe(3);
+    await fast(page);
+    await page.locator(".ranking").waitFor({ timeout: 50_000 });
+    expect(await page.locator(".ranking li").first().textContent()).toMatch(
+      /^Oracle \d:\d\d\.\d · 9,\d+ points$/,
+    );
+  },
+);
 
-onPage("a person plays on a phone", "#/play?act=TideGrotto.Act1", async (page) => {
-  const box = (await page.locator(".key", { hasText: "→" }).boundingBox())!;
-  const touch = { x: box.x + 20, y: box.y + 20, identifier: 1 };
-  const client = await page.context().newCDPSession(page);
-  await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [touch] });
-  await moves(page);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-}, PHONE);
+onPage(
+  "a person plays on a phone",
+  "#/play?act=TideGrotto.Act1",
+  async (page) => {
+    const box = (await page.locator(".key", { hasText: "→" }).boundingBox())!;
+    const touch = { x: box.x + 20, y: box.y + 20, identifier: 1 };
+    const client = await page.context().newCDPSession(page);
+    await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [touch] });
+    await moves(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
+      390,
+    );
+  },
+  PHONE,
+);
 
 onPage("JERK learns an act, and then plays it", "#/learn?act=RustCavern.Act2", async (page) => {
   await page.locator(".learn select").selectOption("50000");
   await page.locator("button", { hasText: "Learn this act" }).click();
-  await page.locator(".learn .line", { hasText: /: 50,000 steps .* best run \d,\d{3} points/ }).waitFor({ timeout: 50_000 });
+  await page
+    .locator(".learn .line", { hasText: /: 50,000 steps .* best run \d,\d{3} points/ })
+    .waitFor({ timeout: 50_000 });
   await page.locator(".name", { hasText: "JERK" }).waitFor();
 });
 
-onPage("acts of another seed are played", "#/watch?act=1001/GaleCliffs.Act2&players=run-and-jump", async (page) => {
-  await page.waitForFunction(() => /Gale Cliffs 2 · new · .* [1-9]\d* points/.test(document.querySelector(".line")!.textContent!));
-});
+onPage(
+  "acts of another seed are played",
+  "#/watch?act=1001/GaleCliffs.Act2&players=run-and-jump",
+  async (page) => {
+    await page.waitForFunction(() =>
+      /Gale Cliffs 2 · new · .* [1-9]\d* points/.test(
+        document.querySelector(".line")!.textContent!,
+      ),
+    );
+  },
+);
 
 onPage("a recording is opened", "", async (page) => {
   await page.setInputFiles(".file", file("./recording.bk2"));
@@ -100,11 +142,19 @@ for (const [what, name, said] of [
   ["a damaged recording", "damaged.bk2", /^This is no whole recording: /],
   ["a file of another kind", "picture.png", /^The page reads nets/],
 ] as const)
-  onPage(`${what} is refused, and the game goes on`, "#/watch?players=run-and-jump", async (page) => {
-    await page.setInputFiles(".file", { name, mimeType: "application/octet-stream", buffer: Buffer.from("damaged") });
-    await notice(page, said);
-    await moves(page);
-  });
+  onPage(
+    `${what} is refused, and the game goes on`,
+    "#/watch?players=run-and-jump",
+    async (page) => {
+      await page.setInputFiles(".file", {
+        name,
+        mimeType: "application/octet-stream",
+        buffer: Buffer.from("damaged"),
+      });
+      await notice(page, said);
+      await moves(page);
+    },
+  );
 
 for (const [hash, said] of [
   ["#/watch?players=random&act=No.Act1", /^This link names no act that is known here/],
@@ -114,15 +164,34 @@ for (const [hash, said] of [
   onPage(`the broken link ${hash} is told`, hash, (page) => notice(page, said));
 
 test.skipIf(!CHROMIUM)("a browser that cannot run the game is told which can", () =>
-  web.visit("", (page) => notice(page, /^This browser lacks WebAssembly's vector instructions/), {},
-    "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError())"),
+  web.visit(
+    "",
+    (page) => notice(page, /^This browser lacks WebAssembly's vector instructions/),
+    {},
+    "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError())",
+  ),
 );
 
-for (const [view, colorScheme] of [["watch", "light"], ["watch", "dark"], ["play", "dark"], ["race", "light"], ["learn", "dark"]] as const)
-    onPage(`axe finds nothing serious in ${view}, ${colorScheme}`, `#/${view}?players=run-and-jump`, async (page) => {
+for (const [view, colorScheme] of [
+  ["watch", "light"],
+  ["watch", "dark"],
+  ["play", "dark"],
+  ["race", "light"],
+  ["learn", "dark"],
+] as const)
+  onPage(
+    `axe finds nothing serious in ${view}, ${colorScheme}`,
+    `#/${view}?players=run-and-jump`,
+    async (page) => {
       await page.keyboard.press("p"); // pauses, and leaves the time to axe
       await page.evaluate(axe);
-      const { violations } = (await page.evaluate("axe.run()")) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
-      const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+      const { violations } = (await page.evaluate("axe.run()")) as {
+        violations: { id: string; impact: string; nodes: { html: string }[] }[];
+      };
+      const serious = violations.filter(
+        ({ impact }) => impact === "serious" || impact === "critical",
+      );
       expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)).toEqual([]);
-    }, { colorScheme });
+    },
+    { colorScheme },
+  );

@@ -16,7 +16,11 @@ export function play(game: Engine, net: Net, act: number, seed: number) {
   let episode = new Episode(game, act, CONTEST, seed);
   let observations = crc32(game.observation());
   while (actions.length < STEPS) {
-    const action = choose(net.facts, net.run(game.observation()).scores, Math.fround(draws.random()));
+    const action = choose(
+      net.facts,
+      net.run(game.observation()).scores,
+      Math.fround(draws.random()),
+    );
     episode.step(ACTION_PADS[action]);
     observations = crc32(game.observation(), observations);
     actions.push(action);

@@ -12,7 +12,10 @@ import { engine, PACK } from "./files";
 import facts from "./recording.json";
 
 const file = new Uint8Array(readFileSync(new URL("./recording.bk2", import.meta.url)));
-const content = async (bytes: Uint8Array, name: string) => unzip(bytes).find((entry) => entry.name === name)!.read();
+const content = async (bytes: Uint8Array, name: string) =>
+  unzip(bytes)
+    .find((entry) => entry.name === name)!
+    .read();
 
 test("a recording made in Python plays to the same return", async () => {
   const { act, pads } = await readRecording(file);
@@ -25,17 +28,29 @@ test("a recording is written as Python writes it", async () => {
   const { pads } = await readRecording(file);
   const ours = await written(pads, await content(file, "Core.bin"));
   const bytes = new Uint8Array(await ours.arrayBuffer());
-  for (const name of ["Input Log.txt", "Header.txt", "Core.bin"]) expect(crc32(await content(bytes, name))).toBe(crc32(await content(file, name)));
+  for (const name of ["Input Log.txt", "Header.txt", "Core.bin"])
+    expect(crc32(await content(bytes, name))).toBe(crc32(await content(file, name)));
 });
 
 const header = (text: string) => new TextEncoder().encode(text);
 test.each([
-  ["of another game", async () => zip({ "Header.txt": header("GameName Sonic\n") }), /^This recording is of Sonic: drop /],
-  ["of no act", async () => zip({ "Header.txt": header("GameName BrambleDash-Genesis-v0\n"), "Core.bin": header("?") }), /begins at none of the acts/],
+  [
+    "of another game",
+    async () => zip({ "Header.txt": header("GameName Sonic\n") }),
+    /^This recording is of Sonic: drop /,
+  ],
+  [
+    "of no act",
+    async () =>
+      zip({ "Header.txt": header("GameName BrambleDash-Genesis-v0\n"), "Core.bin": header("?") }),
+    /begins at none of the acts/,
+  ],
   ["no archive", async () => new Blob(["nothing"]), /^This is no whole recording: drop /],
   ["cut off", async () => new Blob([file.slice(0, 9000)]), /^This is no whole recording: drop /],
 ])("a recording that is %s is refused in one sentence", async (_, make, said) => {
-  await expect(readRecording(new Uint8Array(await (await make()).arrayBuffer()))).rejects.toThrow(said);
+  await expect(readRecording(new Uint8Array(await (await make()).arrayBuffer()))).rejects.toThrow(
+    said,
+  );
 });
 
 test("a link holds an episode of any length", async () => {
@@ -47,8 +62,19 @@ test("a link holds an episode of any length", async () => {
 
 test("a link is read as it was written, and says what it lacks", () => {
   const known = (act: string) => act === "A.Act1";
-  const state = { mode: "race", act: "A.Act1", players: ["you", "ppo2"], seed: 7, sticky: false, free: false, replay: "" } as const;
-  expect(parse(format({ ...state, players: [...state.players] }), known)).toEqual({ state, flaw: "" });
+  const state = {
+    mode: "race",
+    act: "A.Act1",
+    players: ["you", "ppo2"],
+    seed: 7,
+    sticky: false,
+    free: false,
+    replay: "",
+  } as const;
+  expect(parse(format({ ...state, players: [...state.players] }), known)).toEqual({
+    state,
+    flaw: "",
+  });
   expect(parse("#/jump?act=B.Act9&seed=-1", known).flaw).toBe(
     "This link names no view and no act and no seed that is known here: choose below.",
   );

@@ -79,10 +79,19 @@ export class Engine {
     const view = this.view();
     // The sticky rule is drawn by the episode, which plays frame by frame.
     view.setFloat64(this.settings + SETTINGS.stick_probability, -1, true);
-    const words = { games: 1, frame_skip: options.frameSkip ?? 1, to: 1, height, width, depth, colours };
+    const words = {
+      games: 1,
+      frame_skip: options.frameSkip ?? 1,
+      to: 1,
+      height,
+      width,
+      depth,
+      colours,
+    };
     for (const [name, value] of Object.entries(words))
       view.setUint32(this.settings + SETTINGS[name as keyof typeof words], value, true);
-    for (let pad = 0; pad < PADS; pad++) view.setUint16(this.settings + SETTINGS.pads + 2 * pad, pad, true);
+    for (let pad = 0; pad < PADS; pad++)
+      view.setUint16(this.settings + SETTINGS.pads + 2 * pad, pad, true);
     this.calls.prepare();
     this.game = this.address("game");
     this.line = this.calls.line_at();

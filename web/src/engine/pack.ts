@@ -1,14 +1,54 @@
 /** A pack of acts and art, as cartridge/levels/pack.py writes it: words of 32 bits. */
 
-const HEAD = ["magic", "acts", "zones", "sprites", "logo", "act", "zone", "shape", "sprite", "logoAt", "logoMap", "names", "namesLength"] as const;
-const ACT = ["zone", "number", "width", "map", "spawns", "count", "startX", "startY", "endX", "waterY"] as const;
-const ZONE = ["palette", "tiles", "tileCount", "metatiles", "metatileCount", "back", "backCount", "backMap"] as const;
+const HEAD = [
+  "magic",
+  "acts",
+  "zones",
+  "sprites",
+  "logo",
+  "act",
+  "zone",
+  "shape",
+  "sprite",
+  "logoAt",
+  "logoMap",
+  "names",
+  "namesLength",
+] as const;
+const ACT = [
+  "zone",
+  "number",
+  "width",
+  "map",
+  "spawns",
+  "count",
+  "startX",
+  "startY",
+  "endX",
+  "waterY",
+] as const;
+const ZONE = [
+  "palette",
+  "tiles",
+  "tileCount",
+  "metatiles",
+  "metatileCount",
+  "back",
+  "backCount",
+  "backMap",
+] as const;
 export const ROWS = 32;
 
 type Row<Names extends readonly string[]> = Record<Names[number], number>;
 
-function row<Names extends readonly string[]>(view: DataView, at: number, names: Names): Row<Names> {
-  return Object.fromEntries(names.map((name, i) => [name, view.getUint32(at + 4 * i, true)])) as Row<Names>;
+function row<Names extends readonly string[]>(
+  view: DataView,
+  at: number,
+  names: Names,
+): Row<Names> {
+  return Object.fromEntries(
+    names.map((name, i) => [name, view.getUint32(at + 4 * i, true)]),
+  ) as Row<Names>;
 }
 
 export class Pack {
@@ -64,7 +104,9 @@ export class Pack {
           }
         }
       }
-      return seen < 64 ? null : (sum.map((one) => Math.round(one / seen)) as [number, number, number]);
+      return seen < 64
+        ? null
+        : (sum.map((one) => Math.round(one / seen)) as [number, number, number]);
     });
   }
 }

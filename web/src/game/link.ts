@@ -17,7 +17,13 @@ export interface State {
 }
 
 export const FIRST: State = {
-  mode: "watch", act: "RustCavern.Act2", players: ["ppo2"], seed: 4, sticky: true, free: true, replay: "",
+  mode: "watch",
+  act: "RustCavern.Act2",
+  players: ["ppo2"],
+  seed: 4,
+  sticky: true,
+  free: true,
+  replay: "",
 };
 
 export function format(state: State): string {
@@ -30,7 +36,10 @@ export function format(state: State): string {
 }
 
 /** isAct: whether an act exists. Returns the state, and what is wrong with the link, or "". */
-export function parse(hash: string, isAct: (id: string) => boolean): { state: State; flaw: string } {
+export function parse(
+  hash: string,
+  isAct: (id: string) => boolean,
+): { state: State; flaw: string } {
   if (!hash || hash === "#") return { state: FIRST, flaw: "" };
   const [, mode, query] = /^#\/(\w+)\??(.*)$/.exec(hash) ?? [];
   const given = new URLSearchParams(query ?? "");
@@ -49,6 +58,8 @@ export function parse(hash: string, isAct: (id: string) => boolean): { state: St
   state.sticky = given.get("sticky") !== "0";
   state.free = given.get("free") !== "0";
   state.replay = given.get("replay") ?? "";
-  const flaw = flaws.length ? `This link names no ${flaws.join(" and no ")} that is known here: choose below.` : "";
+  const flaw = flaws.length
+    ? `This link names no ${flaws.join(" and no ")} that is known here: choose below.`
+    : "";
   return { state, flaw };
 }

@@ -5,14 +5,36 @@ import { gunzip, PAD } from "../engine/engine";
 import { fetched, GAME, STATES, type Act } from "./world";
 import { unzip, zip } from "./zip";
 
-const files = import.meta.glob<string>("../../../cartridge/integration/BrambleDash-Genesis-v0/*.state", {
-  query: "?url", import: "default", eager: true,
-});
+const files = import.meta.glob<string>(
+  "../../../cartridge/integration/BrambleDash-Genesis-v0/*.state",
+  {
+    query: "?url",
+    import: "default",
+    eager: true,
+  },
+);
 const LETTERS = "ZXYCRLDUSMAB";
-const KEY = "[Input]\nP1 Z|P1 X|P1 Y|P1 C|P1 Right|P1 Left|P1 Down|P1 Up|P1 Start|P1 Mode|P1 A|P1 B|\n";
-const HEADER = `MovieVersion Retro\nAuthor ?\nemuVersion ?\nPlatform GEN\nGameName ${GAME}\nSHA1 ?\nCore ?\nrerecordCount 1\n`;
-const BITS: Record<string, number> = { R: PAD.RIGHT, L: PAD.LEFT, D: PAD.DOWN, U: PAD.UP, A: PAD.B, B: PAD.B, C: PAD.B };
-const WRITTEN: Record<string, number> = { R: PAD.RIGHT, L: PAD.LEFT, D: PAD.DOWN, U: PAD.UP, B: PAD.B };
+const KEY =
+  "[Input]\nP1 Z|P1 X|P1 Y|P1 C|P1 Right|P1 Left|P1 Down|P1 Up|P1 Start|P1 Mode|P1 A|P1 B|\n";
+const HEADER =
+  "MovieVersion Retro\nAuthor ?\nemuVersion ?\nPlatform GEN\n" +
+  `GameName ${GAME}\nSHA1 ?\nCore ?\nrerecordCount 1\n`;
+const BITS: Record<string, number> = {
+  R: PAD.RIGHT,
+  L: PAD.LEFT,
+  D: PAD.DOWN,
+  U: PAD.UP,
+  A: PAD.B,
+  B: PAD.B,
+  C: PAD.B,
+};
+const WRITTEN: Record<string, number> = {
+  R: PAD.RIGHT,
+  L: PAD.LEFT,
+  D: PAD.DOWN,
+  U: PAD.UP,
+  B: PAD.B,
+};
 
 /** The row of a frame in a recording's log. */
 export function row(pad: number): string {
@@ -24,13 +46,18 @@ export function written(pads: ArrayLike<number>, state: Uint8Array): Promise<Blo
   const rows = Array.from(pads, row).join("");
   const text = (content: string) => new TextEncoder().encode(content);
   // The first row is the frame of the reset, which presses nothing.
-  return zip({ "Input Log.txt": text(`${KEY}${row(0)}${rows}[/Input]`), "Header.txt": text(HEADER), "Core.bin": state });
+  return zip({
+    "Input Log.txt": text(`${KEY}${row(0)}${rows}[/Input]`),
+    "Header.txt": text(HEADER),
+    "Core.bin": state,
+  });
 }
 
 /** An episode's recording, with the act's start state fetched. */
 export async function record(act: Act, pads: ArrayLike<number>): Promise<Blob> {
   const find = Object.entries(files).find(([path]) => path.endsWith(`/${act.name}.state`));
-  if (act.kind === "new" || !find) throw new Error("A new act has no state for the console: share its link instead.");
+  if (act.kind === "new" || !find)
+    throw new Error("A new act has no state for the console: share its link instead.");
   return written(pads, await gunzip(await fetched(find[1])));
 }
 
@@ -41,17 +68,29 @@ export async function readRecording(file: Uint8Array): Promise<{ act: string; pa
   try {
     for (const entry of unzip(file)) {
       if (entry.name === "Core.bin") core = entry.crc;
-      else if (entry.name.endsWith(".txt")) texts.set(entry.name, new TextDecoder().decode(await entry.read()));
+      else if (entry.name.endsWith(".txt"))
+        texts.set(entry.name, new TextDecoder().decode(await entry.read()));
     }
   } catch {
-    throw new Error("This is no whole recording: drop a .bk2 that `retro-agents` or this page wrote.");
+    throw new Error(
+      "This is no whole recording: drop a .bk2 that `retro-agents` or this page wrote.",
+    );
   }
   const game = /^GameName (.*)$/m.exec(texts.get("Header.txt") ?? "")?.[1]?.trim();
-  if (game !== GAME) throw new Error(`This recording is of ${game ?? "another game"}: drop one of ${GAME}.`);
+  if (game !== GAME)
+    throw new Error(`This recording is of ${game ?? "another game"}: drop one of ${GAME}.`);
   const act = Object.keys(STATES).find((name) => STATES[name] === core);
-  if (!act) throw new Error("This recording begins at none of the acts: record it from an act's start.");
-  const rows = (texts.get("Input Log.txt") ?? "").split("\n").filter((line) => line.startsWith("|"));
-  const pads = rows.slice(1).map((line) => Array.from(line.split("|")[2] ?? "").reduce((pad, letter) => pad | (BITS[letter] ?? 0), 0));
-  if (!pads.length) throw new Error("This recording ends before any button was pressed: drop another.");
+  if (!act)
+    throw new Error("This recording begins at none of the acts: record it from an act's start.");
+  const rows = (texts.get("Input Log.txt") ?? "")
+    .split("\n")
+    .filter((line) => line.startsWith("|"));
+  const pads = rows
+    .slice(1)
+    .map((line) =>
+      Array.from(line.split("|")[2] ?? "").reduce((pad, letter) => pad | (BITS[letter] ?? 0), 0),
+    );
+  if (!pads.length)
+    throw new Error("This recording ends before any button was pressed: drop another.");
   return { act, pads };
 }

@@ -28,7 +28,11 @@ export class Seat {
     readonly rule: Rule,
     readonly player: Player,
     seed: number,
-    private readonly tell: { step(seat: Seat): void; end(seat: Seat): void; fail(error: Error): void },
+    private readonly tell: {
+      step(seat: Seat): void;
+      end(seat: Seat): void;
+      fail(error: Error): void;
+    },
   ) {
     this.current = player;
     this.episode = new Episode(engine, act.number, rule, seed);

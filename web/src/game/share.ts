@@ -6,17 +6,20 @@ import { PADS } from "../engine/engine";
 const MOST = 4 * 4500;
 
 async function through(bytes: Uint8Array, stream: GenericTransformStream): Promise<Uint8Array> {
-  const all = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream().pipeThrough(stream as ReadableWritablePair);
+  const all = new Blob([bytes as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(stream as ReadableWritablePair);
   return new Uint8Array(await new Response(all as ReadableStream).arrayBuffer());
 }
 
 export const deflate = (bytes: Uint8Array) => through(bytes, new CompressionStream("deflate-raw"));
-export const inflate = (bytes: Uint8Array) => through(bytes, new DecompressionStream("deflate-raw"));
+export const inflate = (bytes: Uint8Array) =>
+  through(bytes, new DecompressionStream("deflate-raw"));
 
 /** Two bytes a run: pad and length, 1 to 255. */
 export async function pack(pads: ArrayLike<number>): Promise<string> {
   const runs: number[] = [];
-  for (let i = 0; i < pads.length; ) {
+  for (let i = 0; i < pads.length;) {
     let length = 1;
     while (length < 255 && i + length < pads.length && pads[i + length] === pads[i]) length++;
     runs.push(pads[i], length);
@@ -30,7 +33,9 @@ export async function pack(pads: ArrayLike<number>): Promise<string> {
 /** Throws a sentence for the page if the link is damaged. */
 export async function unpack(text: string): Promise<number[]> {
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) =>
+      letter.charCodeAt(0),
+    );
     const runs = await inflate(bytes);
     const pads: number[] = [];
     for (let i = 0; i + 1 < runs.length; i += 2)
@@ -38,6 +43,8 @@ export async function unpack(text: string): Promise<number[]> {
     if (!pads.length || pads.length > MOST || pads.some((pad) => pad >= PADS)) throw new Error();
     return pads;
   } catch {
-    throw new Error("The episode in this link is damaged: ask for the link again, or watch the act below.");
+    throw new Error(
+      "The episode in this link is damaged: ask for the link again, or watch the act below.",
+    );
   }
 }

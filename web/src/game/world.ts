@@ -6,16 +6,23 @@ import data from "virtual:acts";
 import { compile, Engine, gunzip, type Options } from "../engine/engine";
 import { Pack } from "../engine/pack";
 
-const fresh = import.meta.glob<string>("../../acts/*.pack", { query: "?url", import: "default", eager: true });
+const fresh = import.meta.glob<string>("../../acts/*.pack", {
+  query: "?url",
+  import: "default",
+  eager: true,
+});
 /** Seed of the level generator -> the address of its acts. */
-const FRESH = new Map(Object.entries(fresh).map(([path, url]) => [/(\d+)\.pack$/.exec(path)![1], url]));
+const FRESH = new Map(
+  Object.entries(fresh).map(([path, url]) => [/(\d+)\.pack$/.exec(path)![1], url]),
+);
 export const SEEDS = [...FRESH.keys()];
 
 export const GAME = "BrambleDash-Genesis-v0";
 
 export async function fetched(url: string): Promise<ArrayBuffer> {
   const answer = await fetch(url).catch(() => null);
-  if (!answer?.ok) throw new Error("A part of the page could not be fetched: check the connection and reload.");
+  if (!answer?.ok)
+    throw new Error("A part of the page could not be fetched: check the connection and reload.");
   return answer.arrayBuffer();
 }
 
@@ -50,10 +57,14 @@ export class World {
     // Some servers unpack what is packed: the pack then arrives as it is.
     const packed = new Uint8Array(pack, 0, 2);
     const isPacked = packed[0] === 0x1f && packed[1] === 0x8b;
-    return new World(await compile(code), code, isPacked ? await gunzip(pack) : new Uint8Array(pack));
+    return new World(
+      await compile(code),
+      code,
+      isPacked ? await gunzip(pack) : new Uint8Array(pack),
+    );
   }
 
-  /** Fetch the acts of a seed; those that are here, or of no seed, need nothing. Returns new ones. */
+  /** Fetch the acts of a seed, unless they are here. Returns the new ones. */
   async fetchSeed(seed: string): Promise<Act[]> {
     const url = FRESH.get(seed);
     if (!url || this.acts.has(`${seed}/${this.first}`)) return [];
@@ -73,7 +84,16 @@ export class World {
       const id = seed ? `${seed}/${name}` : name;
       const packs = seed ? [this.base, bytes] : [bytes];
       const offset = seed ? art.names.length : 0;
-      return { id, name, number: number + offset, pack, art, packs, kind, zone: name.split(".")[0] };
+      return {
+        id,
+        name,
+        number: number + offset,
+        pack,
+        art,
+        packs,
+        kind,
+        zone: name.split(".")[0],
+      };
     });
     for (const act of found) this.acts.set(act.id, act);
     return found;

@@ -43,8 +43,23 @@ class Bytes {
 export async function zip(files: Record<string, Uint8Array>): Promise<Blob> {
   const [whole, central] = [new Bytes(), new Bytes()];
   for (const [name, content] of Object.entries(files)) {
-    const [label, packed, at] = [new TextEncoder().encode(name), await deflate(content), whole.length];
-    const common = [VERSION, 0, DEFLATED, 0, DAY, crc32(content), packed.length, content.length, label.length, 0];
+    const [label, packed, at] = [
+      new TextEncoder().encode(name),
+      await deflate(content),
+      whole.length,
+    ];
+    const common = [
+      VERSION,
+      0,
+      DEFLATED,
+      0,
+      DAY,
+      crc32(content),
+      packed.length,
+      content.length,
+      label.length,
+      0,
+    ];
     whole.numbers([LOCAL, ...common], [0, 6, 7, 8]);
     whole.add(label);
     whole.add(packed);
@@ -66,7 +81,11 @@ export function unzip(file: Uint8Array): Entry[] {
   let at = view.getUint32(end + 16, true);
   for (let i = 0; i < view.getUint16(end + 10, true); i++) {
     if (view.getUint32(at, true) !== CENTRAL) throw new RangeError("no archive");
-    const [method, crc, packed] = [view.getUint16(at + 10, true), view.getUint32(at + 16, true), view.getUint32(at + 20, true)];
+    const [method, crc, packed] = [
+      view.getUint16(at + 10, true),
+      view.getUint32(at + 16, true),
+      view.getUint32(at + 20, true),
+    ];
     const [label, extra, comment] = [28, 30, 32].map((place) => view.getUint16(at + place, true));
     const local = view.getUint32(at + 42, true);
     const name = new TextDecoder().decode(file.subarray(at + 46, at + 46 + label));
@@ -76,7 +95,12 @@ export function unzip(file: Uint8Array): Entry[] {
   return entries;
 }
 
-async function read(file: Uint8Array, local: number, packed: number, method: number): Promise<Uint8Array> {
+async function read(
+  file: Uint8Array,
+  local: number,
+  packed: number,
+  method: number,
+): Promise<Uint8Array> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
   const content = file.subarray(start, start + packed);

@@ -39,7 +39,8 @@ export class SeedDraws implements Draws {
     for (;;) {
       const x = this.normal();
       const v = (1 + c * x) ** 3;
-      if (v > 0 && Math.log(1 - this.random()) < 0.5 * x * x + d - d * v + d * Math.log(v)) return d * v;
+      if (v > 0 && Math.log(1 - this.random()) < 0.5 * x * x + d - d * v + d * Math.log(v))
+        return d * v;
     }
   }
 }

@@ -68,7 +68,9 @@ function playParts(parts: ScriptPart[], draws: Draws, late: number): number[] {
         fewest += Math.trunc((part.later[0] - fewest) * late);
         most += Math.trunc((part.later[1] - most) * late);
       }
-      actions.push(...new Array<number>(draw([fewest, most], draws)).fill(ACTIONS.indexOf(names[pressed])));
+      actions.push(
+        ...new Array<number>(draw([fewest, most], draws)).fill(ACTIONS.indexOf(names[pressed])),
+      );
     }
   }
   return actions;

@@ -24,7 +24,10 @@ const EVERY_MS = 100;
 const PORTION = 200;
 
 self.onmessage = async ({ data }: MessageEvent<Task>) => {
-  const engine = new Engine(await compile(data.code), data.packs, { pictures: false, frameSkip: 4 });
+  const engine = new Engine(await compile(data.code), data.packs, {
+    pictures: false,
+    frameSkip: 4,
+  });
   const learner = new Learner(engine, data.act, data.seed, data.timesteps);
   let [told, sent] = [0, ""];
   while (!learner.over) {
@@ -33,9 +36,17 @@ self.onmessage = async ({ data }: MessageEvent<Task>) => {
     const best = learner.search.sequences.best();
     const actions = best?.improved() ?? null;
     const name = actions?.join("") ?? "";
-    const episodes = learner.returns.slice(told).map((gained, i) => ({ gained, at: learner.ends[told + i], kind: learner.kinds[told + i] }));
+    const episodes = learner.returns
+      .slice(told)
+      .map((gained, i) => ({ gained, at: learner.ends[told + i], kind: learner.kinds[told + i] }));
     told = learner.returns.length;
-    const report: Report = { steps: learner.steps, episodes, mean: best?.mean ?? 0, best: name === sent ? null : actions, over: learner.over };
+    const report: Report = {
+      steps: learner.steps,
+      episodes,
+      mean: best?.mean ?? 0,
+      best: name === sent ? null : actions,
+      over: learner.over,
+    };
     sent = name;
     self.postMessage(report);
   }

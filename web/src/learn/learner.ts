@@ -28,7 +28,8 @@ export class Learner {
     readonly timesteps: number,
   ) {
     this.search = new Search(new SeedDraws(seed), timesteps);
-    this.sticky = new Random(seedState([seed, 0], 1)[0]); // as the first row of Python's environment
+    const row = seedState([seed, 0], 1)[0]; // the first row's of Python's environment
+    this.sticky = new Random(row);
     this.attempt = this.begin();
   }
 

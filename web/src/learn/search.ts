@@ -135,7 +135,12 @@ export class Search {
     const known = plan.source !== null && (plan.departed === null || length <= plan.departed);
     const ratio = one.kind === "replay" ? 1 : PRESET.keepRatio;
     if (known || (best > 0 && value <= ratio * best)) return;
-    this.sequences.add(Uint8Array.from(one.actions.slice(0, length)), value, one.rewards.slice(0, length), PRESET.latest);
+    this.sequences.add(
+      Uint8Array.from(one.actions.slice(0, length)),
+      value,
+      one.rewards.slice(0, length),
+      PRESET.latest,
+    );
   }
 
   private judge({ rewards, plan }: Try, source: StoredSequence): void {

@@ -59,7 +59,8 @@ export class StoredSequence {
 
   /** The steps since the last jump, before a step. */
   sinceJump(step: number): number {
-    for (let back = 1; back <= JUMP_STEPS && back <= step; back++) if (this.actions[step - back] === JUMP) return back - 1;
+    for (let back = 1; back <= JUMP_STEPS && back <= step; back++)
+      if (this.actions[step - back] === JUMP) return back - 1;
     return JUMP_STEPS;
   }
 }
@@ -72,12 +73,24 @@ export class Sequences {
 
   /** The one with the largest mean, the oldest of equals. */
   best(): StoredSequence | null {
-    return this.all.reduce<StoredSequence | null>((best, one) => (best === null || one.mean > best.mean ? one : best), null);
+    return this.all.reduce<StoredSequence | null>(
+      (best, one) => (best === null || one.mean > best.mean ? one : best),
+      null,
+    );
   }
 
   /** Store a run; the worst makes room. */
-  add(actions: Uint8Array, value: number, rewards: number[], latest: number): StoredSequence | null {
-    const same = this.all.find((one) => one.actions.length === actions.length && one.actions.every((action, i) => action === actions[i]));
+  add(
+    actions: Uint8Array,
+    value: number,
+    rewards: number[],
+    latest: number,
+  ): StoredSequence | null {
+    const same = this.all.find(
+      (one) =>
+        one.actions.length === actions.length &&
+        one.actions.every((action, i) => action === actions[i]),
+    );
     if (same) {
       same.add(value, latest);
       return same;
@@ -105,7 +118,11 @@ export class Sequences {
         if (apart > NEAR) continue;
         const jumps = Math.min(JUMP_MOST, Math.abs(one.sinceJump(step) - place.sinceJump));
         const reward = step ? one.rewards[step - 1] : 0;
-        const cost = apart / SCALE.total + Math.abs(reward - place.reward) / SCALE.reward + jumps / SCALE.jump - (share - 1);
+        const cost =
+          apart / SCALE.total +
+          Math.abs(reward - place.reward) / SCALE.reward +
+          jumps / SCALE.jump -
+          (share - 1);
         if (cost < least) [least, found] = [cost, [one, step]];
       }
     }

@@ -1,5 +1,5 @@
 /** The places of a sequence where its replays fail, each with variants that are tried there, as
- * jerk/slots.py: a variant is drawn by Thompson sampling and judged by whether the replay got past. */
+ * jerk/slots.py: drawn by Thompson sampling, and judged by whether the replay got past. */
 
 import { JUMP, RIGHT } from "../game/rules";
 import { draw, type Draws } from "./explorer";
@@ -27,16 +27,23 @@ export interface Slot {
   variants: Variant[];
 }
 
-const variant = (changes = new Map<number, number>()): Variant => ({ changes, passes: 0, failures: 0 });
+const variant = (changes = new Map<number, number>()): Variant => ({
+  changes,
+  passes: 0,
+  failures: 0,
+});
 const holds = ({ first, last }: Slot, step: number) => first <= step && step <= last + BEYOND;
 const largest = (values: number[]) => values.indexOf(Math.max(...values));
 
-/** The variant that a replay plays in each slot; a slot may get a new one. done: share of the run. */
+/** The variant that a replay plays in each slot, which may be new. done: share of the run. */
 export function choose(slots: Slot[], actions: Uint8Array, draws: Draws, done: number): number[] {
   return slots.map((slot) => {
-    const drawn = slot.variants.map(({ passes, failures }) => draws.beta(PRIOR[0] + passes, PRIOR[1] + failures));
+    const drawn = slot.variants.map(({ passes, failures }) =>
+      draws.beta(PRIOR[0] + passes, PRIOR[1] + failures),
+    );
     const best = largest(drawn);
-    if (!(done < LAST_NEW && drawn.length < MOST && draws.beta(...PRIOR_NEW) > drawn[best])) return best;
+    if (!(done < LAST_NEW && drawn.length < MOST && draws.beta(...PRIOR_NEW) > drawn[best]))
+      return best;
     slot.variants.push(variant(edit(actions, slot, draws)));
     return drawn.length;
   });
@@ -44,14 +51,17 @@ export function choose(slots: Slot[], actions: Uint8Array, draws: Draws, done: n
 
 /** The variant of each slot that is most likely to pass. */
 export function likeliest(slots: Slot[]): number[] {
-  const rate = ({ passes, failures }: Variant) => (PRIOR[0] + passes) / (PRIOR[0] + PRIOR[1] + passes + failures);
+  const rate = ({ passes, failures }: Variant) =>
+    (PRIOR[0] + passes) / (PRIOR[0] + PRIOR[1] + passes + failures);
   return slots.map(({ variants }) => largest(variants.map(rate)));
 }
 
 /** A copy of the sequence with these variants. */
 export function applied(actions: Uint8Array, slots: Slot[], chosen: number[]): Uint8Array {
   const changed = actions.slice();
-  slots.forEach((slot, i) => slot.variants[chosen[i]].changes.forEach((action, step) => (changed[step] = action)));
+  slots.forEach((slot, i) =>
+    slot.variants[chosen[i]].changes.forEach((action, step) => (changed[step] = action)),
+  );
   return changed;
 }
 

@@ -11,8 +11,13 @@ export interface Thought {
 type WithoutId<T> = T extends unknown ? Omit<T, "id"> : never;
 
 export class Brain {
-  private readonly worker = new Worker(new URL("./brain.worker.ts", import.meta.url), { type: "module" });
-  private readonly waiting = new Map<number, { resolve: (answer: never) => void; reject: (error: Error) => void }>();
+  private readonly worker = new Worker(new URL("./brain.worker.ts", import.meta.url), {
+    type: "module",
+  });
+  private readonly waiting = new Map<
+    number,
+    { resolve: (answer: never) => void; reject: (error: Error) => void }
+  >();
   private asked = 0;
 
   private constructor() {
@@ -23,7 +28,8 @@ export class Brain {
       else one.resolve(answer as never);
     };
     this.worker.onerror = () => {
-      for (const one of this.waiting.values()) one.reject(new Error("The net could not be started: reload the page."));
+      for (const one of this.waiting.values())
+        one.reject(new Error("The net could not be started: reload the page."));
     };
   }
 

@@ -22,7 +22,10 @@ async function answer(question: Question): Promise<unknown> {
   if (question.kind === "forget") return states.delete(question.session);
   if (!net) throw new Error("No net is loaded.");
   if (question.kind === "saliency") return occluded(net, question.image);
-  const { scores, value, state } = net.run(question.image, question.begins ? null : (states.get(question.session) ?? null));
+  const { scores, value, state } = net.run(
+    question.image,
+    question.begins ? null : (states.get(question.session) ?? null),
+  );
   states.set(question.session, state);
   return { scores: scores.slice(), value: value ? value[0] : null };
 }

@@ -1,5 +1,7 @@
 /** Matrix products in WebAssembly (web/kernels), and the memory in which they work. */
 
+import type { Tensor } from "./onnx";
+
 interface Exports {
   memory: WebAssembly.Memory;
   product(c: number, a: number, b: number, m: number, n: number, k: number): void;
@@ -48,4 +50,15 @@ export class Kernels {
     this.floats(at, values.length).set(values);
     return at;
   }
+}
+
+export const size = (dims: number[]) => dims.reduce((a, b) => a * b, 1);
+
+/** A tensor's address in the kernels' memory; weights are there for good. */
+const homes = new WeakMap<Tensor, number>();
+export function placed(tensor: Tensor, kernels: Kernels): number {
+  return homes.get(tensor) ?? kernels.put(tensor.data);
+}
+export function settle(tensor: Tensor, kernels: Kernels): void {
+  homes.set(tensor, kernels.put(tensor.data));
 }

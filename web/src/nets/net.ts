@@ -1,8 +1,8 @@
 /** A net from a file that `retro-agents export` wrote, ready to compute. */
 
-import { Kernels } from "./kernels";
+import { Kernels, settle, size } from "./kernels";
 import { readOnnx, type Model, type Tensor } from "./onnx";
-import { OPS, settle, size } from "./ops";
+import { OPS } from "./ops";
 
 /** What a file says of its agent. */
 export interface Facts {
@@ -30,10 +30,14 @@ export interface Answer {
 const MAKE = "export it anew with `retro-agents export RUN --onnx FILE`";
 
 function factsOf({ metadata, inputs, outputs }: Model): Facts {
-  const missing = ["agent", "actions", "image", "frame_skip", "play"].find((key) => !(key in metadata));
+  const missing = ["agent", "actions", "image", "frame_skip", "play"].find(
+    (key) => !(key in metadata),
+  );
   if (missing) throw new Error(`This net does not say its ${missing}: ${MAKE}.`);
   if (metadata.family !== "retro")
-    throw new Error(`This net plays ${metadata.family}, not this game: drop one that was trained on BrambleDash.`);
+    throw new Error(
+      `This net plays ${metadata.family}, not this game: drop one that was trained on BrambleDash.`,
+    );
   return {
     agent: metadata.agent,
     actions: JSON.parse(metadata.actions),
@@ -64,18 +68,21 @@ export class Net {
     }
     this.facts = factsOf(this.model);
     const unknown = this.model.nodes.find(({ op }) => !(op in OPS));
-    if (unknown) throw new Error(`This net has a part that the page cannot compute (${unknown.op}): drop another net.`);
+    if (unknown)
+      throw new Error(
+        `This net has a part that the page cannot compute (${unknown.op}): drop another net.`,
+      );
     this.kernels = new Kernels(kernels);
     for (const weights of this.model.weights.values())
       if (weights.data instanceof Float32Array) settle(weights, this.kernels);
     this.mark = this.kernels.mark();
   }
 
-  /** images: uint8 [N,C,H,W] in one array. state: of a recurrent net; null where an episode begins. */
+  /** images: uint8 [N,C,H,W] in one array. state: a recurrent net's; null: an episode begins. */
   run(images: Uint8Array, state: Float32Array | null = null): Answer {
     const rows = images.length / size(this.facts.image);
     const values = new Map<string, Tensor>(this.model.weights);
-    values.set("images", { dims: [rows, ...this.facts.image], data: Float32Array.from(images) });
+    values.set("images", { dims: [rows, ...this.facts.image], data: new Float32Array(images) });
     if (this.facts.recurrent) {
       const width = this.stateSize();
       values.set("state", { dims: [rows, width], data: state ?? new Float32Array(rows * width) });

@@ -90,7 +90,9 @@ function tensor(bytes: Uint8Array): { name: string; tensor: Tensor } {
       if (!read) throw new Error(`it has numbers of type ${type}`);
       data = read(field.bytes.slice().buffer);
     } else if (field.number === 4)
-      data = new Float32Array(field.bytes.length ? field.bytes.slice().buffer : [...data, field.value]);
+      data = new Float32Array(
+        field.bytes.length ? field.bytes.slice().buffer : [...data, field.value],
+      );
     else if (field.number === INT64 || field.number === 5) data = [...data, ...whole(field)];
   }
   return { name, tensor: { dims, data } };
@@ -105,14 +107,24 @@ function attribute(node: Node, bytes: Uint8Array): void {
     else if (field.number === 4) node.texts[name] = text.decode(field.bytes);
     else if (field.number === 5) node.tensors[name] = tensor(field.bytes).tensor;
     else if (field.number === 7)
-      list.push(...(field.bytes.length ? new Float32Array(field.bytes.slice().buffer) : [field.value]));
+      list.push(
+        ...(field.bytes.length ? new Float32Array(field.bytes.slice().buffer) : [field.value]),
+      );
     else if (field.number === 8) list.push(...whole(field));
   }
   node.lists[name] = list;
 }
 
 function node(bytes: Uint8Array): Node {
-  const made: Node = { op: "", inputs: [], outputs: [], numbers: {}, lists: {}, tensors: {}, texts: {} };
+  const made: Node = {
+    op: "",
+    inputs: [],
+    outputs: [],
+    numbers: {},
+    lists: {},
+    tensors: {},
+    texts: {},
+  };
   for (const field of fields(bytes)) {
     if (field.number === 1) made.inputs.push(text.decode(field.bytes));
     else if (field.number === 2) made.outputs.push(text.decode(field.bytes));
@@ -146,7 +158,8 @@ export function readOnnx(file: Uint8Array): Model {
   const whole = new Uint8Array(file.buffer, file.byteOffset, file.byteLength); // no Buffer of Node
   for (const field of fields(whole)) {
     if (field.number === 7) graph(model, field.bytes);
-    else if (field.number === 14) Object.assign(model.metadata, Object.fromEntries([pair(field.bytes)]));
+    else if (field.number === 14)
+      Object.assign(model.metadata, Object.fromEntries([pair(field.bytes)]));
   }
   if (!model.nodes.length || !model.outputs.length) throw new RangeError("no net");
   model.inputs = model.inputs.filter((name) => !model.weights.has(name));

@@ -6,7 +6,15 @@ const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 
 /** x [T,N,F]; w [1,G*H,F]; r [1,G*H,H]; biases [1,2*G*H]; states [1,N,H] -> y [T,1,N,H], last. */
 export function recurrent(inputs: Tensor[], node: Node): Tensor[] {
-  const [x, w, r, bias, , first, cellFirst] = inputs as [Tensor, Tensor, Tensor, Tensor, Tensor?, Tensor?, Tensor?];
+  const [x, w, r, bias, , first, cellFirst] = inputs as [
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor?,
+    Tensor?,
+    Tensor?,
+  ];
   const [steps, rows, features] = x.dims as [number, number, number];
   const hidden = r.dims[2];
   const gates = w.dims[1] / hidden;
@@ -27,7 +35,13 @@ export function recurrent(inputs: Tensor[], node: Node): Tensor[] {
         for (let i = 0; i < hidden; i++) sum += r.data[gate * hidden + i] * h[i];
         before[gate] = sum;
       }
-      apply(own, before, h, cell.subarray(row * hidden, (row + 1) * hidden), !!node.numbers.linear_before_reset);
+      apply(
+        own,
+        before,
+        h,
+        cell.subarray(row * hidden, (row + 1) * hidden),
+        !!node.numbers.linear_before_reset,
+      );
       y.set(h, (step * rows + row) * hidden);
     }
   const last = { dims: [1, rows, hidden], data: state };
@@ -36,7 +50,13 @@ export function recurrent(inputs: Tensor[], node: Node): Tensor[] {
 }
 
 /** Gates: update, reset, new. */
-function gru(own: Float64Array, before: Float64Array, h: Float32Array, _: Float32Array, linear: boolean): void {
+function gru(
+  own: Float64Array,
+  before: Float64Array,
+  h: Float32Array,
+  _: Float32Array,
+  linear: boolean,
+): void {
   if (!linear) throw new Error("it has a GRU of another kind");
   const n = h.length;
   for (let i = 0; i < n; i++) {

@@ -1,8 +1,7 @@
-/** Operators that move a window over images [N,C,H,W]: convolution and pooling. */
+/** Operators on images [N,C,H,W]: convolution, pooling, normalisation. */
 
-import type { Kernels } from "./kernels";
+import { placed, size as product, type Kernels } from "./kernels";
 import type { Node, Tensor } from "./onnx";
-import { placed } from "./ops";
 
 interface Window {
   size: [number, number];
@@ -42,7 +41,17 @@ export function conv(inputs: Tensor[], node: Node, kernels: Kernels): Tensor[] {
   for (let row = 0; row < rows; row++)
     for (let group = 0; group < groups; group++) {
       const from = image + 4 * (row * channels + group * depth) * height * width;
-      kernels.calls.patches(columns, from, depth, height, width, ...size, stride, ...before, ...out);
+      kernels.calls.patches(
+        columns,
+        from,
+        depth,
+        height,
+        width,
+        ...size,
+        stride,
+        ...before,
+        ...out,
+      );
       const to = made + 4 * (row * outputs + group * m) * n;
       kernels.calls.product(to, matrix + 4 * group * m * k, columns, m, n, k);
     }
@@ -81,3 +90,21 @@ export const pool =
         }
     return [{ dims: [rows, channels, ...out], data }];
   };
+
+/** Each channel of each image, to mean 0 and variance 1, then scaled and shifted. */
+export function normalise([x, scale, shift]: Tensor[], node: Node): Tensor[] {
+  const channels = x.dims[1];
+  const count = product(x.dims.slice(2));
+  const data = new Float32Array(x.data.length);
+  for (let i = 0; i < data.length; i += count) {
+    let [sum, squares] = [0, 0];
+    for (let j = i; j < i + count; j++) sum += x.data[j];
+    const mean = sum / count;
+    for (let j = i; j < i + count; j++) squares += (x.data[j] - mean) ** 2;
+    const channel = (i / count) % channels;
+    const factor =
+      scale.data[channel] / Math.sqrt(squares / count + (node.numbers.epsilon ?? 1e-5));
+    for (let j = i; j < i + count; j++) data[j] = (x.data[j] - mean) * factor + shift.data[channel];
+  }
+  return [{ dims: x.dims, data }];
+}

@@ -64,13 +64,19 @@ export class Cast {
   /** A player on an act. Throws a sentence for the page if there is none. */
   async player(id: string, act: Act, seed: number): Promise<Player> {
     const name = this.names.get(id);
-    if (!name) throw new Error("The player in this link is not here: drop its .onnx file, or choose another.");
+    if (!name)
+      throw new Error(
+        "The player in this link is not here: drop its .onnx file, or choose another.",
+      );
     if (id === "random") return new RandomPlayer(seed);
     if (id === "run-and-jump") return new RunAndJump();
     if (id === "oracle") return new Sequence(name, await proof(act));
     if (id === "jerk") {
       const actions = this.learned.get(act.id);
-      if (!actions) throw new Error("JERK has not learned this act yet: open Learn and let it search for some seconds.");
+      if (!actions)
+        throw new Error(
+          "JERK has not learned this act yet: open Learn and let it search for some seconds.",
+        );
       return new Sequence("JERK", actions);
     }
     return new NetPlayer(name, await this.brain(id), seed);
@@ -79,16 +85,21 @@ export class Cast {
 
 async function proof(act: Act): Promise<number[]> {
   const proofs = (await import("virtual:proofs")).default;
-  if (act.kind === "new") throw new Error("The oracle has played the game's own acts only: choose another player.");
+  if (act.kind === "new")
+    throw new Error("The oracle has played the game's own acts only: choose another player.");
   return actionsOf(proofs[act.name]);
 }
 
 function flawOf({ image, channels, frameSkip, actions, play }: Facts): string {
   const [depth, height, width] = image;
-  if (frameSkip !== 4) return `This net decides every ${frameSkip} frames, and the page every 4: drop another net.`;
+  if (frameSkip !== 4)
+    return `This net decides every ${frameSkip} frames, and the page every 4: drop another net.`;
   if (Math.max(height, width) > LARGEST || depth % channels || ![1, 3].includes(channels))
     return `This net sees images of ${width} by ${height} pixels, and the page draws ${LARGEST} at most: drop another net.`;
-  if (!PLAYS.test(play)) return `This net plays in a way that the page lacks (${play}): export it anew.`;
+  if (!PLAYS.test(play))
+    return `This net plays in a way that the page lacks (${play}): export it anew.`;
   const unknown = actions.find((name) => !/^((UP|DOWN|LEFT|RIGHT|B)( |$))*$/.test(name));
-  return unknown === undefined ? "" : `This net presses ${unknown}, which this game lacks: drop another net.`;
+  return unknown === undefined
+    ? ""
+    : `This net presses ${unknown}, which this game lacks: drop another net.`;
 }

@@ -122,7 +122,9 @@ export const LETTERS = "LRlrdDJ";
 
 /** A proof's text, such as "R12 J3", as actions. */
 export function actionsOf(text: string): number[] {
-  return text.split(" ").flatMap((run) => new Array<number>(Number(run.slice(1))).fill(LETTERS.indexOf(run[0])));
+  return text
+    .split(" ")
+    .flatMap((run) => new Array<number>(Number(run.slice(1))).fill(LETTERS.indexOf(run[0])));
 }
 
 /** A player that is still fetched: it plays as soon as it is there. */

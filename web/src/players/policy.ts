@@ -15,11 +15,16 @@ export function probabilities(scores: ArrayLike<number>): number[] {
 export const PLAYS = /^(best|draw(:\d*\.?\d+)?|epsilon:\d*\.?\d+)$/;
 
 /** The action of these scores. uniform: in [0, 1), for a player that draws. */
-export function choose({ play, logits }: Pick<Facts, "play" | "logits">, scores: ArrayLike<number>, uniform: number): number {
+export function choose(
+  { play, logits }: Pick<Facts, "play" | "logits">,
+  scores: ArrayLike<number>,
+  uniform: number,
+): number {
   const rows = Array.from(scores);
   const best = rows.indexOf(Math.max(...rows));
   const [kind, amount] = play.split(":");
-  if (kind === "epsilon" && uniform < Number(amount)) return Math.floor((uniform / Number(amount)) * rows.length);
+  if (kind === "epsilon" && uniform < Number(amount))
+    return Math.floor((uniform / Number(amount)) * rows.length);
   if (kind !== "draw" || !logits) return best; // values are drawn with a noise that the file lacks
   let below = 0;
   const warm = rows.map((score) => score / Number(amount ?? 1));

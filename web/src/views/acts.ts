@@ -17,7 +17,11 @@ function picture(engine: Engine, act: Act, canvas: HTMLCanvasElement): void {
 }
 
 export class Acts {
-  readonly root = h("section", { class: "acts", "aria-labelledby": "acts-title" }, h("h2", { id: "acts-title" }, "Acts"));
+  readonly root = h(
+    "section",
+    { class: "acts", "aria-labelledby": "acts-title" },
+    h("h2", { id: "acts-title" }, "Acts"),
+  );
   private readonly cards = new Map<string, HTMLAnchorElement>();
   private readonly waiting: [Act, HTMLCanvasElement][] = [];
   private engine: { of: Uint8Array; engine: Engine } | null = null;
@@ -29,8 +33,16 @@ export class Acts {
     this.add([...world.acts.values()]);
     this.root.append(
       h("h2", { class: "under" }, "New acts"),
-      h("p", {}, "The level generator made these from seeds on which nobody learned. Each seed has 58 acts."),
-      h("div", { class: "buttons" }, ...SEEDS.map((seed) => button(`Seed ${seed}`, () => void this.show(seed)))),
+      h(
+        "p",
+        {},
+        "The level generator made these from seeds on which nobody learned. Each seed has 58 acts.",
+      ),
+      h(
+        "div",
+        { class: "buttons" },
+        ...SEEDS.map((seed) => button(`Seed ${seed}`, () => void this.show(seed))),
+      ),
     );
   }
 
@@ -45,7 +57,9 @@ export class Acts {
     for (const zone of new Set(acts.map((act) => act.zone))) {
       const cards = acts.filter((act) => act.zone === zone).map((act) => this.card(act));
       const name = zone.replace(/([a-z])([A-Z])/g, "$1 $2");
-      list.append(h("div", { class: "zone" }, h("h3", {}, name), h("div", { class: "cards" }, ...cards)));
+      list.append(
+        h("div", { class: "zone" }, h("h3", {}, name), h("div", { class: "cards" }, ...cards)),
+      );
     }
     this.root.append(h("div", {}, under ? h("h2", { class: "under" }, under) : null, list));
     setTimeout(() => this.paint(), 300);
@@ -55,8 +69,20 @@ export class Acts {
     const canvas = h("canvas", { width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
     const kind = h("span", { class: `kind ${act.kind.replace(" ", "-")}` }, LABELS[act.kind]);
     const [, zone, number] = /^(.*) (\d+)$/.exec(titleOf(act))!;
-    const title = h("span", { class: "title" }, h("span", { class: "unseen" }, `${zone} `), `Act ${number}`);
-    const card = h("a", { class: "card", href: this.link(act), "data-act": act.id }, canvas, title, " ", kind);
+    const title = h(
+      "span",
+      { class: "title" },
+      h("span", { class: "unseen" }, `${zone} `),
+      `Act ${number}`,
+    );
+    const card = h(
+      "a",
+      { class: "card", href: this.link(act), "data-act": act.id },
+      canvas,
+      title,
+      " ",
+      kind,
+    );
     this.cards.set(act.id, card);
     this.waiting.push([act, canvas]);
     return card;
@@ -70,7 +96,8 @@ export class Acts {
       return;
     }
     const bytes = next[0].pack.bytes;
-    if (this.engine?.of !== bytes) this.engine = { of: bytes, engine: this.world.engine(next[0], { pictures: false }) };
+    if (this.engine?.of !== bytes)
+      this.engine = { of: bytes, engine: this.world.engine(next[0], { pictures: false }) };
     picture(this.engine.engine, ...next);
     setTimeout(() => this.paint(), 4);
   }

@@ -30,7 +30,10 @@ export class Chart {
     paint.lineWidth = 1.5;
     paint.beginPath();
     shown.forEach((value, i) => {
-      const [x, y] = [((SPAN - shown.length + i) / SPAN) * WIDTH, HEIGHT - 4 - ((value - low) / tall) * (HEIGHT - 8)];
+      const [x, y] = [
+        ((SPAN - shown.length + i) / SPAN) * WIDTH,
+        HEIGHT - 4 - ((value - low) / tall) * (HEIGHT - 8),
+      ];
       if (i) paint.lineTo(x, y);
       else paint.moveTo(x, y);
     });

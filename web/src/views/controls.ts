@@ -5,10 +5,22 @@ import { format, type Mode } from "../game/link";
 import { titleOf } from "../game/world";
 import { button, choice, h, points, toggle } from "./dom";
 
-const VIEWS: [Mode, string][] = [["watch", "Watch"], ["play", "Play"], ["race", "Race"], ["learn", "Learn"]];
-const SPEEDS: [string, string][] = [["0.5", "½ ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"], ["8", "8 ×"]];
+const VIEWS: [Mode, string][] = [
+  ["watch", "Watch"],
+  ["play", "Play"],
+  ["race", "Race"],
+  ["learn", "Learn"],
+];
+const SPEEDS: [string, string][] = [
+  ["0.5", "½ ×"],
+  ["1", "1 ×"],
+  ["2", "2 ×"],
+  ["4", "4 ×"],
+  ["8", "8 ×"],
+];
 const LEDES: Record<Mode, string> = {
-  watch: "The agents learned from pixels, on other acts than those never seen. Press an arrow key to take over.",
+  watch:
+    "The agents learned from pixels, on other acts than those never seen. Press an arrow key to take over.",
   play: "Arrow keys run, look and crouch; Space jumps. Crouch, then jump, charges a dash. A gamepad works too.",
   race: "The same act, seed and rules for everybody. Arrow keys run, Space jumps.",
   learn: "An agent that learns in front of you, in seconds.",
@@ -18,13 +30,35 @@ const MOST = 4;
 export class Controls {
   private readonly views = h("nav", { "aria-label": "Views" });
   private readonly lede = h("p", { class: "lede" });
-  readonly header = h("header", {}, h("h1", {}, h("a", { href: "#" }, "BrambleDash")), this.views, this.lede);
+  readonly header = h(
+    "header",
+    {},
+    h("h1", {}, h("a", { href: "#" }, "BrambleDash")),
+    this.views,
+    this.lede,
+  );
   private readonly line = h("p", { class: "line" });
   private readonly buttons = h("div", { class: "buttons" });
   private readonly fields = h("div", { class: "fields" });
-  private readonly file = h("input", { type: "file", accept: ".onnx,.bk2", class: "file", onchange: () => this.pick() });
-  private readonly open = h("label", { class: "open", title: "Or drop a file on the page" }, this.file, "Open .onnx or .bk2");
-  readonly root = h("section", { class: "controls", "aria-label": "Controls" }, this.line, this.buttons, this.fields);
+  private readonly file = h("input", {
+    type: "file",
+    accept: ".onnx,.bk2",
+    class: "file",
+    onchange: () => this.pick(),
+  });
+  private readonly open = h(
+    "label",
+    { class: "open", title: "Or drop a file on the page" },
+    this.file,
+    "Open .onnx or .bk2",
+  );
+  readonly root = h(
+    "section",
+    { class: "controls", "aria-label": "Controls" },
+    this.line,
+    this.buttons,
+    this.fields,
+  );
   private pause: HTMLButtonElement | null = null;
 
   constructor(private readonly app: App) {
@@ -58,10 +92,22 @@ export class Controls {
 
   /** Make all controls anew, for what is shown now. */
   show(): void {
-    const { state, focus } = { state: this.app.current, focus: document.activeElement?.getAttribute("data-key") };
+    const { state, focus } = {
+      state: this.app.current,
+      focus: document.activeElement?.getAttribute("data-key"),
+    };
     const { mode } = state;
     this.views.replaceChildren(
-      ...VIEWS.map(([view, name]) => h("a", { href: format({ ...state, mode: view, replay: "" }), "aria-current": view === mode && "page" }, name)),
+      ...VIEWS.map(([view, name]) =>
+        h(
+          "a",
+          {
+            href: format({ ...state, mode: view, replay: "" }),
+            "aria-current": view === mode && "page",
+          },
+          name,
+        ),
+      ),
     );
     this.lede.textContent = LEDES[mode];
     this.buttons.replaceChildren(...this.makeButtons());
@@ -75,15 +121,35 @@ export class Controls {
     const { app } = this;
     const seat = app.seats[0];
     const { mode, replay } = app.current;
-    this.pause = button(app.clock.paused ? "Play on" : "Pause", () => this.turn(), { "data-key": "pause", title: "P" });
-    const made = [this.pause, button("Step", () => this.single(), { "data-key": "step", title: "." }), button("Again", () => app.play(seat.episode.seed), { "data-key": "again", title: "R" })];
+    this.pause = button(app.clock.paused ? "Play on" : "Pause", () => this.turn(), {
+      "data-key": "pause",
+      title: "P",
+    });
+    const made = [
+      this.pause,
+      button("Step", () => this.single(), { "data-key": "step", title: "." }),
+      button("Again", () => app.play(seat.episode.seed), { "data-key": "again", title: "R" }),
+    ];
     if (mode === "watch" && !replay)
       made.push(
         seat.taken
-          ? button("Hand back", () => app.handBack(), { "data-key": "take", class: "main", title: "H" })
-          : button("Take over", () => app.takeOver(), { "data-key": "take", class: "main", title: "any key of the game" }),
+          ? button("Hand back", () => app.handBack(), {
+              "data-key": "take",
+              class: "main",
+              title: "H",
+            })
+          : button("Take over", () => app.takeOver(), {
+              "data-key": "take",
+              class: "main",
+              title: "any key of the game",
+            }),
       );
-    const speed = choice("Speed", SPEEDS, String(app.clock.speed), (value) => (app.clock.speed = Number(value)));
+    const speed = choice(
+      "Speed",
+      SPEEDS,
+      String(app.clock.speed),
+      (value) => (app.clock.speed = Number(value)),
+    );
     speed.classList.add("inline");
     return [...made, speed];
   }
@@ -94,13 +160,31 @@ export class Controls {
     if (replay || mode === "learn") return [];
     const names = [...app.players];
     const made: HTMLElement[] = [];
-    if (mode === "watch") made.push(choice("Player", names, players[0], (id) => app.go({ players: [id] })));
+    if (mode === "watch")
+      made.push(choice("Player", names, players[0], (id) => app.go({ players: [id] })));
     if (mode === "play")
-      made.push(choice("Rules", [["1", "Free play"], ["0", "The contest's"]], free ? "1" : "0", (value) => app.go({ free: value === "1" })));
+      made.push(
+        choice(
+          "Rules",
+          [
+            ["1", "Free play"],
+            ["0", "The contest's"],
+          ],
+          free ? "1" : "0",
+          (value) => app.go({ free: value === "1" }),
+        ),
+      );
     if (mode === "race") made.push(...this.racers([["you", "You"], ...names], players));
-    const number = h("input", { type: "number", min: 0, step: 1, value: seed, onchange: () => app.go({ seed: Math.max(0, Math.floor(Number(number.value)) || 0) }) });
+    const number = h("input", {
+      type: "number",
+      min: 0,
+      step: 1,
+      value: seed,
+      onchange: () => app.go({ seed: Math.max(0, Math.floor(Number(number.value)) || 0) }),
+    });
     made.push(h("label", { class: "field seed" }, h("span", {}, "Seed"), number));
-    if (mode !== "play" || !free) made.push(toggle("Sticky buttons", sticky, (on) => app.go({ sticky: on })));
+    if (mode !== "play" || !free)
+      made.push(toggle("Sticky buttons", sticky, (on) => app.go({ sticky: on })));
     return made;
   }
 
@@ -111,7 +195,12 @@ export class Controls {
         app.go({ players: players.map((one, j) => (i === j ? value : one)).filter(Boolean) }),
       ),
     );
-    if (players.length < MOST) made.push(button("Add a racer", () => app.go({ players: [...players, "rainbow"] }), { "data-key": "add" }));
+    if (players.length < MOST)
+      made.push(
+        button("Add a racer", () => app.go({ players: [...players, "rainbow"] }), {
+          "data-key": "add",
+        }),
+      );
     return made;
   }
 

@@ -12,9 +12,12 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(props)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, String(value));
   }
-  element.append(...children.filter((child): child is Node | string => child !== null && child !== false));
+  element.append(
+    ...children.filter((child): child is Node | string => child !== null && child !== false),
+  );
   return element;
 }
 
@@ -35,7 +38,12 @@ export function button(text: string, click: () => void, props: Props = {}): HTML
   return h("button", { type: "button", onclick: click, ...props }, text);
 }
 
-export function choice(label: string, options: [string, string][], value: string, change: (value: string) => void): HTMLLabelElement {
+export function choice(
+  label: string,
+  options: [string, string][],
+  value: string,
+  change: (value: string) => void,
+): HTMLLabelElement {
   const select = h(
     "select",
     { onchange: (event: Event) => change((event.target as HTMLSelectElement).value) },
@@ -44,8 +52,16 @@ export function choice(label: string, options: [string, string][], value: string
   return h("label", { class: "field" }, h("span", {}, label), select);
 }
 
-export function toggle(label: string, on: boolean, change: (on: boolean) => void): HTMLLabelElement {
-  const box = h("input", { type: "checkbox", checked: on, onchange: (event: Event) => change((event.target as HTMLInputElement).checked) });
+export function toggle(
+  label: string,
+  on: boolean,
+  change: (on: boolean) => void,
+): HTMLLabelElement {
+  const box = h("input", {
+    type: "checkbox",
+    checked: on,
+    onchange: (event: Event) => change((event.target as HTMLInputElement).checked),
+  });
   return h("label", { class: "switch" }, box, h("span", {}, label));
 }
 

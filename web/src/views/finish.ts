@@ -34,10 +34,15 @@ export class Finish {
   private ranking(): HTMLElement {
     const order = [...this.app.seats].sort((a, b) => {
       const [x, y] = [a.episode, b.episode];
-      return Number(y.finished) - Number(x.finished) || (x.finished ? x.pads.length - y.pads.length : y.total - x.total);
+      return (
+        Number(y.finished) - Number(x.finished) ||
+        (x.finished ? x.pads.length - y.pads.length : y.total - x.total)
+      );
     });
     const rows = order.map(({ hands, episode }) => {
-      const how = episode.finished ? clock(episode.pads.length) : `${Math.round(100 * episode.progress)} % of the way`;
+      const how = episode.finished
+        ? clock(episode.pads.length)
+        : `${Math.round(100 * episode.progress)} % of the way`;
       return h("li", {}, h("strong", {}, hands.name), ` ${how} · ${points(episode.total)} points`);
     });
     return h("ol", { class: "ranking" }, ...rows);
@@ -49,20 +54,35 @@ export class Finish {
     if (seat.player.name !== "You") return h("p", {}, "");
     const name = `best.${seat.act.id}.${seat.rule.name}`;
     const before = memory.get<Best | null>(name, null);
-    const text = before ? `Your best time here is ${clock(before.frames)}.` : "Reach the post at the end for a time.";
+    const text = before
+      ? `Your best time here is ${clock(before.frames)}.`
+      : "Reach the post at the end for a time.";
     if (!finished) return h("p", {}, text);
     const isBest = !before || pads.length < before.frames;
     if (isBest) memory.set(name, { frames: pads.length, rule: seat.rule.name });
-    return h("p", {}, isBest ? `${clock(pads.length)}: your best time here.` : `${clock(pads.length)}. ${text}`);
+    return h(
+      "p",
+      {},
+      isBest ? `${clock(pads.length)}: your best time here.` : `${clock(pads.length)}. ${text}`,
+    );
   }
 
   private offers(seat: Seat): HTMLElement[] {
     const { app } = this;
-    const link = button("Copy a link to this episode", () => void this.share(seat, link), { "data-key": "share" });
+    const link = button("Copy a link to this episode", () => void this.share(seat, link), {
+      "data-key": "share",
+    });
     const made = [link];
-    if (seat.act.kind !== "new") made.push(button("Download as .bk2", () => void this.download(seat), { "data-key": "bk2" }));
-    if (app.current.mode === "play") made.push(button("Race PPO2", () => app.go({ mode: "race", players: ["you", "ppo2"] }), { class: "main" }));
-    if (app.current.mode !== "watch") made.push(button("Again", () => app.play(seat.episode.seed), { class: "main" }));
+    if (seat.act.kind !== "new")
+      made.push(button("Download as .bk2", () => void this.download(seat), { "data-key": "bk2" }));
+    if (app.current.mode === "play")
+      made.push(
+        button("Race PPO2", () => app.go({ mode: "race", players: ["you", "ppo2"] }), {
+          class: "main",
+        }),
+      );
+    if (app.current.mode !== "watch")
+      made.push(button("Again", () => app.play(seat.episode.seed), { class: "main" }));
     return made;
   }
 
@@ -72,7 +92,11 @@ export class Finish {
       await navigator.clipboard.writeText(address);
       link.textContent = "Copied";
     } catch {
-      const field = h("input", { readonly: true, value: address, "aria-label": "Link to this episode" });
+      const field = h("input", {
+        readonly: true,
+        value: address,
+        "aria-label": "Link to this episode",
+      });
       link.replaceWith(field);
       field.select();
     }

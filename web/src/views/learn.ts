@@ -4,13 +4,22 @@ import type { Report, Task } from "../learn/learn.worker";
 import { titleOf, type Act, type World } from "../game/world";
 import { button, choice, context, h, points } from "./dom";
 
-const BUDGETS: [string, string][] = [["50000", "50,000 steps"], ["200000", "200,000 steps"], ["1000000", "1,000,000 steps"]];
+const BUDGETS: [string, string][] = [
+  ["50000", "50,000 steps"],
+  ["200000", "200,000 steps"],
+  ["1000000", "1,000,000 steps"],
+];
 const WIDTH = 640;
 const HEIGHT = 240;
 const TOP = 10_000;
 
 export class Learn {
-  private readonly curve = h("canvas", { width: WIDTH, height: HEIGHT, role: "img", "aria-label": "The return of each episode" });
+  private readonly curve = h("canvas", {
+    width: WIDTH,
+    height: HEIGHT,
+    role: "img",
+    "aria-label": "The return of each episode",
+  });
   private readonly line = h("p", { class: "line", role: "status" });
   private readonly bar = h("progress", { max: 1, value: 0, "aria-label": "Steps done" });
   private readonly buttons = h("div", { class: "buttons" });
@@ -18,12 +27,25 @@ export class Learn {
     "section",
     { class: "box learn", "aria-labelledby": "learn-title" },
     h("h2", { id: "learn-title" }, "Learn here"),
-    h("p", {}, "JERK searches this act by trial, in your browser: it explores, replays its best run, and repairs it where the sticky buttons break it. It sees rewards, never the picture. A dot is an episode; the line is the mean return of the best run."),
+    h(
+      "p",
+      {},
+      "JERK searches this act by trial, in your browser: it explores, replays its best run, and repairs it where the sticky buttons break it. It sees rewards, never the picture. A dot is an episode; the line is the mean return of the best run.",
+    ),
     this.buttons,
     this.bar,
     this.line,
     this.curve,
-    h("p", { class: "key-line" }, h("i", { class: "dot explore" }), "explores ", h("i", { class: "dot mutant" }), "varies ", h("i", { class: "dot replay" }), "replays"),
+    h(
+      "p",
+      { class: "key-line" },
+      h("i", { class: "dot explore" }),
+      "explores ",
+      h("i", { class: "dot mutant" }),
+      "varies ",
+      h("i", { class: "dot replay" }),
+      "replays",
+    ),
   );
   private worker: Worker | null = null;
   private budget = 200_000;
@@ -44,8 +66,17 @@ export class Learn {
     this.act = act;
     this.clear();
     const start = button("Learn this act", () => this.start(act, seed), { class: "main" });
-    const budget = choice("Budget", BUDGETS, String(this.budget), (value) => (this.budget = Number(value)));
-    this.buttons.replaceChildren(start, button("Stop", () => this.stop()), budget);
+    const budget = choice(
+      "Budget",
+      BUDGETS,
+      String(this.budget),
+      (value) => (this.budget = Number(value)),
+    );
+    this.buttons.replaceChildren(
+      start,
+      button("Stop", () => this.stop()),
+      budget,
+    );
     this.line.textContent = `${titleOf(act)}: nothing learned yet.`;
   }
 
@@ -74,12 +105,21 @@ export class Learn {
     this.stop();
     this.clear();
     this.began = performance.now();
-    const worker = new Worker(new URL("../learn/learn.worker.ts", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("../learn/learn.worker.ts", import.meta.url), {
+      type: "module",
+    });
     this.worker = worker;
     const budget = this.budget;
     worker.onmessage = ({ data }: MessageEvent<Report>) => this.report(act, data, budget);
-    worker.onerror = () => (this.line.textContent = "The search stopped: reload the page and try again.");
-    const task: Task = { code: this.world.codeBytes, packs: act.packs, act: act.number, seed, timesteps: budget };
+    worker.onerror = () =>
+      (this.line.textContent = "The search stopped: reload the page and try again.");
+    const task: Task = {
+      code: this.world.codeBytes,
+      packs: act.packs,
+      act: act.number,
+      seed,
+      timesteps: budget,
+    };
     worker.postMessage(task);
   }
 

@@ -20,7 +20,11 @@ export interface Place {
 export class ActMap {
   private readonly ground = h("canvas", { role: "img", "aria-label": "A map of the act" });
   private readonly marks = h("canvas", { "aria-hidden": "true" });
-  readonly root = h("div", { class: "map", tabindex: 0, role: "group", "aria-label": "Map, wider than the page" }, h("div", {}, this.ground, this.marks));
+  readonly root = h(
+    "div",
+    { class: "track", tabindex: 0, role: "group", "aria-label": "Map, wider than the page" },
+    h("div", {}, this.ground, this.marks),
+  );
   private act: Act | null = null;
 
   show(act: Act): void {
@@ -71,7 +75,10 @@ export class ActMap {
     });
     const first = here[0];
     if (!first) return;
-    const [wide, at] = [this.root.clientWidth, (first.x / CELL) * SCALE * (this.marks.clientWidth / (this.marks.width || 1))];
+    const [wide, at] = [
+      this.root.clientWidth,
+      (first.x / CELL) * SCALE * (this.marks.clientWidth / (this.marks.width || 1)),
+    ];
     this.root.scrollLeft = at - wide / 3;
   }
 }

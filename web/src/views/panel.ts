@@ -21,11 +21,22 @@ const PARTS = {
 type Part = keyof typeof PARTS;
 
 const actionText = (name: string) =>
-  name ? name.split(" ").map((button) => ARROWS[button]).join(" ") : "nothing";
+  name
+    ? name
+        .split(" ")
+        .map((button) => ARROWS[button])
+        .join(" ")
+    : "nothing";
 
 export class Panel {
   private readonly on: Record<Part, boolean> = memory.get("panel", {
-    sees: true, thinks: true, buttons: true, value: true, scores: true, looks: false, map: true,
+    sees: true,
+    thinks: true,
+    buttons: true,
+    value: true,
+    scores: true,
+    looks: false,
+    map: true,
   });
   private readonly pictures = h("div", { class: "pictures" });
   private readonly bars = h("div", { class: "bars" });
@@ -45,10 +56,23 @@ export class Panel {
   private picture: ImageData | null = null;
 
   constructor() {
-    const switches = (Object.keys(PARTS) as Part[]).map((part) => toggle(PARTS[part], this.on[part], (on) => this.turn(part, on)));
-    const shown = h("details", { class: "switches" }, h("summary", {}, "Shown beside the game"), h("div", {}, ...switches));
-    this.root = h("aside", { class: "panel", "aria-label": "The agent's mind" }, ...Object.values(this.boxes), shown);
-    for (const name of Object.keys(PAD)) this.pad.append(h("span", { "data-button": name }, ARROWS[name]));
+    const switches = (Object.keys(PARTS) as Part[]).map((part) =>
+      toggle(PARTS[part], this.on[part], (on) => this.turn(part, on)),
+    );
+    const shown = h(
+      "details",
+      { class: "switches" },
+      h("summary", {}, "Shown beside the game"),
+      h("div", {}, ...switches),
+    );
+    this.root = h(
+      "aside",
+      { class: "panel", "aria-label": "The agent's mind" },
+      ...Object.values(this.boxes),
+      shown,
+    );
+    for (const name of Object.keys(PAD))
+      this.pad.append(h("span", { "data-button": name }, ARROWS[name]));
     for (const part of Object.keys(PARTS) as Part[]) this.turn(part, this.on[part]);
   }
 
@@ -70,7 +94,8 @@ export class Panel {
   /** Show a seat's last step. */
   show(seat: Seat): void {
     const isNet = seat.hands.brain !== null;
-    for (const part of ["sees", "thinks", "value"] as const) this.boxes[part]!.hidden = !this.on[part] || !isNet;
+    for (const part of ["sees", "thinks", "value"] as const)
+      this.boxes[part]!.hidden = !this.on[part] || !isNet;
     if (isNet && this.on.sees) this.see(seat);
     if (isNet && this.on.thinks) this.think(seat);
     if (isNet && this.on.value) this.chart.draw(seat.history.flatMap(({ value }) => value ?? []));
@@ -84,7 +109,10 @@ export class Panel {
     for (const span of this.pad.children as Iterable<HTMLElement> & HTMLCollection)
       span.toggleAttribute("data-on", (pad & PAD[span.dataset.button as keyof typeof PAD]) !== 0);
     const names = Object.entries(PAD).filter(([, bit]) => pad & bit);
-    this.pad.setAttribute("aria-label", `Pressed: ${names.map(([name]) => name).join(" ") || "nothing"}`);
+    this.pad.setAttribute(
+      "aria-label",
+      `Pressed: ${names.map(([name]) => name).join(" ") || "nothing"}`,
+    );
   }
 
   private see(seat: Seat): void {
@@ -92,9 +120,13 @@ export class Panel {
     const colours = seat.hands.brain!.facts.channels;
     const frames = channels / colours;
     while (this.pictures.children.length > frames) this.pictures.lastChild!.remove();
-    while (this.pictures.children.length < frames) this.pictures.append(h("canvas", { role: "img", "aria-label": "A picture that the net sees" }));
+    while (this.pictures.children.length < frames)
+      this.pictures.append(
+        h("canvas", { role: "img", "aria-label": "A picture that the net sees" }),
+      );
     const seen = seat.engine.observation();
-    if (this.picture?.width !== width || this.picture.height !== height) this.picture = new ImageData(width, height);
+    if (this.picture?.width !== width || this.picture.height !== height)
+      this.picture = new ImageData(width, height);
     const size = width * height;
     [...this.pictures.children].forEach((canvas, frame) => {
       const screen = canvas as HTMLCanvasElement;
@@ -102,7 +134,8 @@ export class Panel {
       const { data } = this.picture!;
       for (let i = 0; i < size; i++)
         for (let colour = 0; colour < 4; colour++)
-          data[4 * i + colour] = colour === 3 ? 255 : seen[(frame * colours + (colours === 1 ? 0 : colour)) * size + i];
+          data[4 * i + colour] =
+            colour === 3 ? 255 : seen[(frame * colours + (colours === 1 ? 0 : colour)) * size + i];
       context(screen).putImageData(this.picture!, 0, 0);
     });
   }
@@ -113,9 +146,17 @@ export class Panel {
     const { logits } = brain!.facts;
     const shares = logits ? probabilities(thought.scores) : scaled(thought.scores);
     if (this.bars.children.length !== actions.length)
-      this.bars.replaceChildren(...actions.map((name) => h("div", { class: "bar" }, h("span", {}, actionText(name)), h("i"), h("output"))));
+      this.bars.replaceChildren(
+        ...actions.map((name) =>
+          h("div", { class: "bar" }, h("span", {}, actionText(name)), h("i"), h("output")),
+        ),
+      );
     actions.forEach((_, i) => {
-      const [, bar, text] = this.bars.children[i].children as unknown as [Element, HTMLElement, Element];
+      const [, bar, text] = this.bars.children[i].children as unknown as [
+        Element,
+        HTMLElement,
+        Element,
+      ];
       bar.style.setProperty("--share", String(shares[i]));
       text.textContent = logits ? `${Math.round(100 * shares[i])} %` : thought.scores[i].toFixed(2);
     });
@@ -124,17 +165,28 @@ export class Panel {
   private score(seat: Seat): void {
     const { total, progress, steps } = seat.episode;
     const rows: [string, number, number | null][] = [[seat.hands.name, total, progress]];
-    for (const [id, name] of [["random", "Random play"], ["run-and-jump", "Run and jump"], ["oracle", "Oracle"]]) {
+    for (const [id, name] of [
+      ["random", "Random play"],
+      ["run-and-jump", "Run and jump"],
+      ["oracle", "Oracle"],
+    ]) {
       const known = reference(seat.act, id);
       if (known) rows.push([name, known[0], null]);
     }
     if (this.scores.children.length !== rows.length)
-      this.scores.replaceChildren(...rows.map(() => h("div", { class: "bar" }, h("span"), h("i"), h("output"))));
+      this.scores.replaceChildren(
+        ...rows.map(() => h("div", { class: "bar" }, h("span"), h("i"), h("output"))),
+      );
     rows.forEach(([name, points_, way], i) => {
-      const [label, bar, text] = this.scores.children[i].children as unknown as [Element, HTMLElement, Element];
+      const [label, bar, text] = this.scores.children[i].children as unknown as [
+        Element,
+        HTMLElement,
+        Element,
+      ];
       label.textContent = name;
       bar.style.setProperty("--share", String(Math.max(0, Math.min(1, points_ / 10_000))));
-      text.textContent = way === null ? points(points_) : `${points(points_)} · ${Math.round(100 * way)} %`;
+      text.textContent =
+        way === null ? points(points_) : `${points(points_)} · ${Math.round(100 * way)} %`;
     });
     this.scores.title = `${steps} steps`;
   }
@@ -142,7 +194,10 @@ export class Panel {
   places(seats: Seat[], ends: Place[]): void {
     if (!this.on.map) return;
     this.map.show(seats[0].act);
-    this.map.mark(seats.map(({ engine }) => engine.see()), ends);
+    this.map.mark(
+      seats.map(({ engine }) => engine.see()),
+      ends,
+    );
   }
 }
 

@@ -5,16 +5,32 @@ import { h } from "./dom";
 import type { Player } from "../players/players";
 
 const KEYS: Record<string, number> = {
-  ArrowLeft: PAD.LEFT, ArrowRight: PAD.RIGHT, ArrowUp: PAD.UP, ArrowDown: PAD.DOWN,
-  KeyA: PAD.LEFT, KeyD: PAD.RIGHT, KeyW: PAD.UP, KeyS: PAD.DOWN,
-  Space: PAD.B, KeyX: PAD.B, KeyC: PAD.B, KeyJ: PAD.B,
+  ArrowLeft: PAD.LEFT,
+  ArrowRight: PAD.RIGHT,
+  ArrowUp: PAD.UP,
+  ArrowDown: PAD.DOWN,
+  KeyA: PAD.LEFT,
+  KeyD: PAD.RIGHT,
+  KeyW: PAD.UP,
+  KeyS: PAD.DOWN,
+  Space: PAD.B,
+  KeyX: PAD.B,
+  KeyC: PAD.B,
+  KeyJ: PAD.B,
 };
 const STICK = 0.4;
 /** The standard gamepad's buttons that jump, and its cross. */
 const JUMPS = [0, 1, 2, 3];
-const CROSS: [number, number][] = [[12, PAD.UP], [13, PAD.DOWN], [14, PAD.LEFT], [15, PAD.RIGHT]];
+const CROSS: [number, number][] = [
+  [12, PAD.UP],
+  [13, PAD.DOWN],
+  [14, PAD.LEFT],
+  [15, PAD.RIGHT],
+];
 
-const inField = (event: Event) => (event.target as HTMLElement).closest?.("input, select, textarea, summary, [contenteditable]") !== null;
+const inField = (event: Event) =>
+  (event.target as HTMLElement).closest?.("input, select, textarea, summary, [contenteditable]") !==
+  null;
 const onLink = (event: Event) => (event.target as HTMLElement).closest?.("a, button") !== null;
 
 export class Person implements Player {
@@ -55,9 +71,21 @@ export class Person implements Player {
 
   /** Buttons for fingers; a finger may slide from one to the next. */
   private pads(): HTMLElement {
-    const one = (text: string, bit: number, name: string) => h("span", { class: "key", "data-bit": bit, role: "img", "aria-label": name }, text);
-    const left = h("div", { class: "cross" }, one("←", PAD.LEFT, "left"), one("↓", PAD.DOWN, "down"), one("→", PAD.RIGHT, "right"));
-    const root = h("div", { class: "touch", "aria-hidden": "true" }, left, h("div", { class: "jump" }, one("jump", PAD.B, "jump")));
+    const one = (text: string, bit: number, name: string) =>
+      h("span", { class: "key", "data-bit": bit, role: "img", "aria-label": name }, text);
+    const left = h(
+      "div",
+      { class: "cross" },
+      one("←", PAD.LEFT, "left"),
+      one("↓", PAD.DOWN, "down"),
+      one("→", PAD.RIGHT, "right"),
+    );
+    const root = h(
+      "div",
+      { class: "touch", "aria-hidden": "true" },
+      left,
+      h("div", { class: "jump" }, one("jump", PAD.B, "jump")),
+    );
     const update = (event: TouchEvent) => {
       event.preventDefault();
       const before = this.touches;
@@ -67,9 +95,11 @@ export class Person implements Player {
         this.touches |= Number(key?.dataset.bit ?? 0);
       }
       if (this.touches & ~before) this.onpress();
-      for (const key of root.querySelectorAll<HTMLElement>(".key")) key.toggleAttribute("data-on", (this.touches & Number(key.dataset.bit)) !== 0);
+      for (const key of root.querySelectorAll<HTMLElement>(".key"))
+        key.toggleAttribute("data-on", (this.touches & Number(key.dataset.bit)) !== 0);
     };
-    for (const type of ["touchstart", "touchmove", "touchend", "touchcancel"] as const) root.addEventListener(type, update, { passive: false });
+    for (const type of ["touchstart", "touchmove", "touchend", "touchcancel"] as const)
+      root.addEventListener(type, update, { passive: false });
     return root;
   }
 }
@@ -81,7 +111,9 @@ function gamepad(): number {
     if (JUMPS.some((button) => one.buttons[button]?.pressed)) pad |= PAD.B;
     for (const [button, bit] of CROSS) if (one.buttons[button]?.pressed) pad |= bit;
     const [x = 0, y = 0] = one.axes;
-    pad |= (x < -STICK ? PAD.LEFT : x > STICK ? PAD.RIGHT : 0) | (y < -STICK ? PAD.UP : y > STICK ? PAD.DOWN : 0);
+    pad |=
+      (x < -STICK ? PAD.LEFT : x > STICK ? PAD.RIGHT : 0) |
+      (y < -STICK ? PAD.UP : y > STICK ? PAD.DOWN : 0);
   }
   return pad;
 }

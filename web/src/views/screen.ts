@@ -5,8 +5,18 @@ import { CELLS } from "../nets/saliency";
 import { context, h } from "./dom";
 
 export class Screen {
-  readonly canvas = h("canvas", { width: WIDTH, height: HEIGHT, role: "img", "aria-label": "The game" });
-  private readonly heat = h("canvas", { class: "heat", width: CELLS, height: CELLS, "aria-hidden": "true" });
+  readonly canvas = h("canvas", {
+    width: WIDTH,
+    height: HEIGHT,
+    role: "img",
+    "aria-label": "The game",
+  });
+  private readonly heat = h("canvas", {
+    class: "heat",
+    width: CELLS,
+    height: CELLS,
+    "aria-hidden": "true",
+  });
   private readonly label = h("span", { class: "name" });
   private readonly banner = h("p", { class: "banner", role: "status", hidden: true });
   readonly root = h("figure", { class: "screen" }, this.canvas, this.heat, this.label, this.banner);
