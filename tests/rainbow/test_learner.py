@@ -10,6 +10,7 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import (
     Learner,
     clipped_share,
+    distributional_loss,
     epsilon_ladder,
     linear,
     munchausen_bonus,
@@ -134,7 +135,8 @@ def slow_losses(learner, batch, chance):
         best = target[b, int(np.argmax([p @ z for p in softmax]))]
         probs = np.exp(best) / np.exp(best).sum()
         wanted = slow_projection(probs[None], row[1][None], row[2][None], z)[0]
-        losses.append(-(wanted * (outputs - np.log(np.exp(outputs).sum()))).sum())
+        entropy = -sum(p * np.log(p) for p in wanted if p > 0.0)
+        losses.append(-(wanted * (outputs - np.log(np.exp(outputs).sum()))).sum() - entropy)
     return np.array(losses)
 
 
@@ -196,6 +198,16 @@ def test_priorities_before_an_update_are_the_losses_of_that_update(distributiona
     assert all(parameter.grad is None for parameter in learner.net.parameters())
     np.testing.assert_allclose(before, learner.update(batch)[0].numpy(), rtol=1e-5)
     assert np.abs(learner.priorities(batch) - before).max() > 1e-4
+
+
+def test_what_is_predicted_exactly_has_no_loss_however_uncertain_it_is():
+    """Otherwise transitions of uncertain returns would be drawn for ever."""
+    z, probs = torch.linspace(0.0, 4.0, 5), torch.tensor([[0.2] * 5, [0.0, 0.0, 1.0, 0.0, 0.0]])
+    nothing, once = torch.zeros(2), torch.ones(2)
+    logits = (probs + 1e-30).log()
+    losses = distributional_loss(logits, probs, nothing, once, z)
+    torch.testing.assert_close(losses, nothing, rtol=0.0, atol=1e-6)
+    assert (distributional_loss(logits.flip(0), probs, nothing, once, z) > 1.0).all()
 
 
 def test_priorities_are_the_unweighted_losses():
