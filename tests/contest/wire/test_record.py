@@ -175,10 +175,11 @@ def test_log_and_result_have_the_running_episode_every_thousand_steps(tmp_path):
 
 def test_finished_means_that_the_level_was_ended_by_reaching_its_end(tmp_path):
     record = Record(tmp_path, facts={})
-    episode(record, 9000.0 - 1e-3, 500.0)
+    episode(record, 9000.0 - 0.5, 500.0)
+    episode(record, 9000.0 - 1e-3)
     episode(record, 8000.0)
     episode(record, 9500.0, terminated=False)
     record.finish("")
-    assert result(tmp_path)["finished"] == 1
+    assert result(tmp_path)["finished"] == 2
     with pytest.raises(UserError, match="not overwritten"):
         Record(tmp_path, facts={})
