@@ -3,7 +3,7 @@
 Each mutant changes one place: a comparison, a sign, a factor, a constant, a condition, or a call
 that is left out. Faults drawn from --seed come from the files in AREAS; those chosen by hand are
 in lab/mutants.yaml. A mutant is caught if a test of its area fails.
-Results: lab/mutants.json. lab/mutants.yaml says why a mutant that survives changes no behaviour.
+Results: lab/mutants.json. lab/mutants.yaml says why a mutant may survive.
 """
 
 import ast
@@ -200,14 +200,14 @@ def key(mutant: Mutant) -> tuple[str, str, str]:
 
 
 def result(tried: list[Mutant]) -> Mutant:
-    """All mutants that were tried, with the reasons why survivors change no behaviour."""
-    notes = yaml.safe_load(BY_HAND.read_text(encoding="utf-8"))["equivalent"]
+    """All mutants that were tried, with the reasons why survivors may survive."""
+    notes = yaml.safe_load(BY_HAND.read_text(encoding="utf-8"))["survivors"]
     why = {key(note): note["because"] for note in notes}
     for one in tried:
-        one |= {"equivalent": why[key(one)]} if key(one) in why else {}
+        one |= {"because": why[key(one)]} if key(one) in why and not one["caught"] else {}
     survived = [one for one in tried if not one["caught"]]
-    equal = sum("equivalent" in one for one in survived)
-    counts = {"tried": len(tried), "caught": len(tried) - len(survived), "equivalent": equal}
+    explained = sum("because" in one for one in survived)
+    counts = {"tried": len(tried), "caught": len(tried) - len(survived), "explained": explained}
     tried = sorted(tried, key=lambda one: (one["file"], one["line"], one["to"]))
     facts = {"command": "python -m lab.mutants", "commit": commit(), "machine": machine()}
     return {**facts, **counts, "mutants": tried}

@@ -51,6 +51,9 @@ def test_core_equals_single_steps_reset_by_hand(kind, where):
     with torch.no_grad():
         out, last = core(x, state, starts)
         want_out, want_last = by_hand(core, x, state, starts)
+        for steps in (1, 2):
+            few, _ = core(x[:steps], state, starts[:steps])
+            torch.testing.assert_close(few, want_out[:steps])
     torch.testing.assert_close(out, want_out)
     torch.testing.assert_close(last, want_last)
 
