@@ -132,7 +132,7 @@ class RetroVectorEnv(VectorBase):
         self.workers = [self.receive(i) for i in range(self.num_envs)]
 
     def receive(self, index: int) -> Any:
-        """Returns a worker's answer. Raises its UserError, or RuntimeError if it failed or died."""
+        """Returns a worker's answer. Raises UserError: its own, or if it died; RuntimeError if it failed."""
         try:
             status, value = msgspec.msgpack.decode(self.connections[index].recv_bytes())
         except (EOFError, OSError):
@@ -144,7 +144,7 @@ class RetroVectorEnv(VectorBase):
             raise UserError(value)
         where = f"worker {index} ({self.levels[index] or 'starting'})"
         if status == "ended":
-            raise RuntimeError(f"{where} ended by itself: killed, out of memory, or a crash above")
+            raise UserError(f"{where} ended by itself: killed, out of memory, or a crash above")
         raise RuntimeError(f"{where} failed:\n{value}")
 
     def send(self, index: int, name: str, argument: Any) -> None:

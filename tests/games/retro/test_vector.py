@@ -147,7 +147,7 @@ def test_a_killed_worker_or_an_error_in_one_reaches_the_parent(bramble, make):
     envs = make([level], num_envs=2, config=config)
     envs.reset()
     os.kill(envs.workers[1], signal.SIGKILL)
-    with pytest.raises(RuntimeError, match=r"worker 1 .* ended by itself"):
+    with pytest.raises(UserError, match=r"worker 1 .* ended by itself"):
         for _ in range(3):
             envs.step(np.zeros(2, np.int64))
     assert envs.launcher is not None and envs.launcher.returncode is not None, "it ends the others"
