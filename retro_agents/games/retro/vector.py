@@ -132,7 +132,8 @@ class RetroVectorEnv(VectorBase):
         self.workers = [self.receive(i) for i in range(self.num_envs)]
 
     def receive(self, index: int) -> Any:
-        """Returns a worker's answer. Raises UserError: its own, or if it died; RuntimeError if it failed."""
+        """Returns a worker's answer. Raises its UserError, UserError if it died, or RuntimeError if
+        it failed."""
         try:
             status, value = msgspec.msgpack.decode(self.connections[index].recv_bytes())
         except (EOFError, OSError):
