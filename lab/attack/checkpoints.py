@@ -75,7 +75,7 @@ def damage(rng: random.Random, folder: Path) -> str:
         way = rng.randrange(10)
         if way == 0:
             path.unlink(missing_ok=True)
-        elif way == 1:
+        elif way == 1 and (older / path.name).exists():
             shutil.copy(older / path.name, path)
         else:
             path.write_bytes(harmed(rng, path.read_bytes() if path.exists() else b""))
