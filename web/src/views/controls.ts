@@ -20,7 +20,7 @@ const SPEEDS: [string, string][] = [
 ];
 const LEDES: Record<Mode, string> = {
   watch:
-    "The agents learned from pixels, on other acts than those never seen. Press an arrow key to take over.",
+    "The agents learned from pixels, never on the acts marked “never seen”. An arrow key takes over.",
   play: "Arrow keys run, look and crouch; Space jumps. Crouch, then jump, charges a dash. A gamepad works too.",
   race: "The same act, seed and rules for everybody. Arrow keys run, Space jumps.",
   learn: "An agent that learns in front of you, in seconds.",
