@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from es.config import ESConfig
-from retro_agents.contract.policy import Actions, Flags, Images, Play, ScoringPolicy, one_or_many
+from retro_agents.contract.policy import Actions, Flags, Images, Play, ScoringPolicy
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import choose
-from retro_agents.nets.net_agent import NetAgent
+from retro_agents.nets.net_agent import NetAgent, acting
 from retro_agents.run.agents import check_alike, find
 from retro_agents.run.checkpoint import agent_of, load_agent
 from retro_agents.run.config import from_dict, to_dict
@@ -33,7 +33,7 @@ class ESAgent(NetAgent[Any, ESConfig]):
         self.logits: bool = policy.logits
         self.names = searched_names(policy, config.layer)
 
-    @one_or_many
+    @acting
     @torch.no_grad()
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as it was searched.

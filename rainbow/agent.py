@@ -7,13 +7,13 @@ from torch import Tensor
 
 from rainbow.config import RainbowConfig
 from rainbow.learner import RainbowNet, epsilon_ladder, q_values, support
-from retro_agents.contract.policy import Actions, Flags, Images, Play, one_or_many
+from retro_agents.contract.policy import Actions, Flags, Images, Play
 from retro_agents.ground.device import acts_in_bf16, memory_for
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import choose
 from retro_agents.nets.encoders import encoder_of
 from retro_agents.nets.heads import QHead
-from retro_agents.nets.net_agent import NetAgent
+from retro_agents.nets.net_agent import NetAgent, acting
 from retro_agents.run.checkpoint import Checkpoint
 
 
@@ -63,7 +63,7 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
                 f"{ends[0]:g} to {ends[1]:g}: give the same --v-min and --v-max"
             )
 
-    @one_or_many
+    @acting
     @torch.no_grad()
     def act(
         self,

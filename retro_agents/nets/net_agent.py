@@ -1,16 +1,18 @@
 """The base of agents with a net: saves checkpoints, and builds and loads agents from them."""
 
+import functools
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from retro_agents.contract.policy import Actions, Flags, Images, Play, one_or_many
-from retro_agents.ground.device import computes_in_bf16
+from retro_agents.contract.policy import Act, Actions, Flags, Images, Play, one_or_many
+from retro_agents.ground.device import computes_in_bf16, one_thread
 from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_critic
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -18,8 +20,23 @@ from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.distrust import reading
 from retro_agents.run.fields import fields, flag_with
 
+FEW_ROWS = 32
+"""Rows from which several threads may pay when acting."""
 Net = TypeVar("Net", bound=nn.Module)
 Config = TypeVar("Config")
+
+
+def acting(act: Act) -> Act:
+    """Makes an agent's `act` accept a single observation, and use one thread where more do not pay
+    (see `NetAgent.alone`)."""
+
+    @one_or_many
+    @functools.wraps(act)
+    def wrapped(self: Any, obs: Images, **options: Any) -> Actions:
+        with self.alone(len(obs)):
+            return act(self, obs, **options)
+
+    return cast("Act", wrapped)
 
 
 class NetAgent(Generic[Net, Config]):
@@ -32,6 +49,8 @@ class NetAgent(Generic[Net, Config]):
     """Whether scores are a policy's logits; otherwise they are expected returns."""
     recurrent = False
     """Whether the net remembers from one observation to the next."""
+    loaded = False
+    """Whether it comes from a checkpoint, to play."""
 
     @staticmethod
     def make_net(config: Any) -> nn.Module:
@@ -67,7 +86,14 @@ class NetAgent(Generic[Net, Config]):
         saved.config_as(cls.config_type)  # its UserError names the folder
         agent = cls.build(saved.config, device=device)
         agent.load_weights(saved)
+        agent.loaded = True
         return agent
+
+    def alone(self, rows: int) -> AbstractContextManager[None]:
+        """The context in which so many rows are acted on: a loaded agent needs one thread for few.
+        One that is trained keeps its threads, and so its rounding."""
+        few = self.loaded and rows < FEW_ROWS and self.device.type == "cpu"
+        return one_thread() if few else nullcontext()
 
     def how(self, play: Play | None) -> Play:
         """The given way to play; None: the config's."""
@@ -128,7 +154,7 @@ class PolicyAgent(NetAgent[Net, Config]):
     half = False
     """Whether the net acts in bf16."""
 
-    @one_or_many
+    @acting
     @torch.no_grad()
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
@@ -169,7 +195,7 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
             logits, values, after = self.net(images, state=state, starts=starts)
         return logits.log_softmax(dim=1), values, after
 
-    @one_or_many
+    @acting
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
 

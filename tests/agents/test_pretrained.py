@@ -11,6 +11,7 @@ from retro_agents.games.retro.levels import parse_levels
 from retro_agents.judging.evaluate import play_level
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.agents import AGENTS, shipped
+from retro_agents.run.checkpoint import load_agent
 
 ROOT = Path(__file__).parents[2]
 NEVER_SEEN = parse_levels("bramble-test")
@@ -50,3 +51,22 @@ def test_shipped_agents_play_as_their_checkpoint_says(name, play):
     asked = policy.act(obs, play=play)
     torch.manual_seed(1)
     assert (policy.act(obs) == asked).all()
+
+
+def test_a_loaded_agent_acts_on_few_rows_in_one_thread_and_leaves_the_others(monkeypatch):
+    policy = load_agent("ppo2")
+    seen, forward = [], policy.net.forward
+
+    def counted(*given, **options):
+        seen.append(torch.get_num_threads())
+        return forward(*given, **options)
+
+    monkeypatch.setattr(policy.net, "forward", counted)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for rows in (1, 64):
+            policy.act(np.zeros((rows, 4, 84, 84), np.uint8))
+        assert seen == [1, 2] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
