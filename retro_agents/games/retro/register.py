@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from retro_agents.contract.named import ENTRY_METADATA, check_known, rendered
 from retro_agents.games.retro.splits import SPLITS
@@ -78,14 +79,23 @@ make_level.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymn
 
 
 def make_levels(
-    levels: str, *, num_envs: int, seed: int = 0, render_mode: str | None = None, **settings: Any
+    levels: str,
+    *,
+    num_envs: int,
+    seed: int = 0,
+    render_mode: str | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    **settings: Any,
 ) -> VectorEnv:
-    """Gymnasium's entry to `make_vec`. Arguments and errors are those of `make_level`."""
+    """Gymnasium's entry to `make_vec`. Arguments and errors are those of `make_level`.
+    autoreset_mode: what follows the end of an episode, as in Gymnasium."""
+    from retro_agents.contract.autoreset import Autoreset
     from retro_agents.games.retro.make import make_vec
 
     envs = make_vec(levels, config_of(settings), num_envs=num_envs, seed=seed)
     envs.render_mode = render_mode
-    return envs
+    mode = AutoresetMode(autoreset_mode)
+    return envs if mode is AutoresetMode.SAME_STEP else Autoreset(envs, mode)
 
 
 def config_of(settings: dict[str, Any]) -> EnvConfig:

@@ -1,0 +1,56 @@
+"""Gymnasium's three modes of what follows the end of an episode."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.wrappers import vector
+
+ID = "retro_agents:BrambleDash/test-v0"
+SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 5}
+
+
+def made(mode, **settings):
+    return gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode, **{**SMALL, **settings})
+
+
+def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_level():
+    envs, same = made("NextStep"), made("SameStep")
+    for one in (envs, same):
+        one.reset(seed=1)
+    right = np.ones(2, int)
+    for _ in range(5):
+        obs, _, _, truncated, infos = envs.step(right)
+        begun, *_, theirs = same.step(right)
+    assert truncated.all() and "final_obs" not in infos
+    np.testing.assert_array_equal(obs, np.stack(theirs["final_obs"]))
+    assert list(infos["episode_record"]["l"]) == [5, 5]
+    obs, rewards, _, truncated, infos = envs.step(right)
+    np.testing.assert_array_equal(obs, begun)
+    assert not truncated.any() and not rewards.any() and envs.unwrapped.levels == same.levels
+    for _ in range(5):
+        *_, truncated, infos = envs.step(right)
+    assert truncated.all() and list(infos["episode_record"]["l"]) == [5, 5]
+
+
+def test_disabled_waits_for_the_caller():
+    envs = made("Disabled")
+    envs.reset(seed=1)
+    for _ in range(5):
+        envs.step(np.ones(2, int))
+    levels = list(envs.unwrapped.levels)
+    with pytest.raises(ResetNeeded, match=r"rows \[0, 1\] have ended"):
+        envs.step(np.ones(2, int))
+    envs.reset(options={"reset_mask": np.array([True, True])})
+    assert envs.unwrapped.levels == levels
+    assert not envs.step(np.ones(2, int))[3].any()
+
+
+@pytest.mark.parametrize("name", ["NumpyToTorch", "FlattenObservation", "RecordEpisodeStatistics"])
+def test_wrappers_of_vectors_work_beyond_an_episodes_end(name):
+    envs = getattr(vector, name)(made("NextStep"))
+    envs.reset(seed=0)
+    for _ in range(12):
+        obs, *_ = envs.step(envs.action_space.sample())
+    assert len(obs) == 2
+    envs.close()
