@@ -162,7 +162,7 @@ def run_all(
                         tell(job, job.finish(), over=f"{over}/{len(plan)}")
                 played = list(filter(None, (read_result(job.folder) for job in running)))
                 returns = [one["mean_return"] for one in played if one["steps"]]
-                means = {"mean return": fmean(returns)} if returns else {}
+                means = {"mean return of these levels": fmean(returns)} if returns else {}
                 bar.update(over * steps + sum(one["steps"] for one in played), means)
                 time.sleep(POLL_SECONDS)
         finally:

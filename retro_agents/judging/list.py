@@ -5,9 +5,11 @@ With --of NAME: the levels of one split, the presets of one agent, the runs in o
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -51,10 +53,22 @@ def lines(what: str, of: str) -> Iterator[str]:
             about = find_given(name).about
             yield f"{name:10}{about}" + (f" Shipped: --init {name}" if shipped(name) else "")
     elif what == "presets":
-        for name in [of] if of else agents:
+        for name in agents if not of else ():
             yield f"{name:10}{', '.join(preset_names(find_given(name).PRESETS))}"
+        folder = find_given(of).PRESETS if of else None
+        for name in preset_names(folder):
+            assert folder is not None
+            yield f"{name:24}{about_preset(folder / f'{name}.yaml')}".rstrip()
     else:
         yield from runs(Path(of or "runs"))
+
+
+def about_preset(path: Path) -> str:
+    """The first sentence of the comment with which a preset begins; "" if it has none."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = list(takewhile(lambda line: line.startswith("#"), lines))
+    whole = " ".join(line.lstrip("# ") for line in comment)
+    return re.split(r"(?<=[a-z0-9)])\.(?:\s|$)", whole)[0]
 
 
 def runs(folder: Path) -> Iterator[str]:
