@@ -3,11 +3,14 @@
 import contextlib
 import json
 import os
+import socket
 import stat
+import struct
 import time
 
 import pytest
 
+from retro_agents.contest.wire.connection import Connection
 from retro_agents.contest.wire.limits import Limits
 from retro_agents.contest.wire.protocol import WallClockTimeoutError
 from retro_agents.contest.wire.record import Record
@@ -70,6 +73,15 @@ def test_silent_client_is_sent_away_in_time(start, limit):
         assert (answer["type"], answer["content"]["exception"]) == ("close", 2)
     server.ended()
     assert sum(row[1] for row in server.rows()) == played
+
+
+def test_one_call_waits_a_second_at_most():
+    """Where a limit of nothing would mean none."""
+    here, there = socket.socketpair()
+    with here, there:
+        Connection(here).wait_until(time.monotonic() + 100.0, socket.SO_RCVTIMEO)
+        limit = here.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.calcsize("ll"))
+    assert struct.unpack("ll", limit) == (1, 0)
 
 
 def test_busy_client_is_sent_away_at_the_wall_clock_limit(start, toy):
