@@ -21,6 +21,8 @@ import { Stage } from "./views/stage";
 
 /** Milliseconds between an episode and the next one. */
 const PAUSE = 1800;
+/** Milliseconds between two maps of where a net looks, each of which takes 145 thoughts. */
+const LOOK_EVERY = 500;
 const YOU = "you";
 const NOTHING = 0;
 
@@ -202,7 +204,7 @@ export class App {
     else if (!this.looking && seat === minded) {
       this.looking = true;
       void brain.saliency(seat.engine.observation()).then((changes) => {
-        this.looking = false;
+        setTimeout(() => (this.looking = false), LOOK_EVERY);
         if (this.panel.looks && this.stage.seats.includes(seat)) screen.look(changes);
       });
     }
