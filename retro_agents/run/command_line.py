@@ -51,7 +51,7 @@ def parse_command(
     """
     argv = sys.argv[1:] if argv is None else argv
     words = Words(cls, argv, command=command, presets=(), files=False)
-    return _with_flags(cls, words, defaults)
+    return check_needs(_with_flags(cls, words, defaults))
 
 
 def load_run_config(
@@ -69,7 +69,7 @@ def load_run_config(
     run_dir = Path(str(given.get("run_dir", flat(to_dict(cls())).get("run_dir"))))
     own = run_dir / "config.json"
     if not given.get("resume") or not own.is_file():
-        return _loaded(cls, words, presets)
+        return check_needs(_loaded(cls, words, presets))
     if words.preset is not None:
         raise UserError(
             f"--preset {words.preset} is for the start of a run: to resume with another setting, "
@@ -79,7 +79,7 @@ def load_run_config(
     here = places(cls, kept)
     if strange := [name for name in kept if name not in here]:
         raise UserError(_not_ours(run_dir, strange[0], command=command))
-    config = _with_flags(cls, words, kept | words.in_file)
+    config = check_needs(_with_flags(cls, words, kept | words.in_file))
     now = flat(to_dict(config))
     for name in fields(config, "start"):
         if name in kept and now[name] != kept[name]:
@@ -134,16 +134,17 @@ def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:
     words.check_kind(here)
     config = from_dict(cls, {**values, **words.given})
     _check_effects(config, words.given)
-    _check_needs(config)
     return config
 
 
-def _check_needs(config: Any) -> None:
-    """Raises ModuleNotFoundError, as `need` does, if a field that is on needs a missing module."""
+def check_needs(config: T) -> T:
+    """Returns the config. Raises ModuleNotFoundError, as `need` does, if a field that is on needs a
+    missing module."""
     values = flat(to_dict(config))
     for name, place in places(config).items():
         if _is_on(values, name):
             need(*(module.format(values[name]) for module in place.says("needs", ())))
+    return config
 
 
 def _check_effects(config: Any, given: Iterable[str]) -> None:

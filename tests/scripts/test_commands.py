@@ -12,7 +12,9 @@ INNER = (
     "lab.benchmarks.peers.",
     "es.master",
     "retro_agents.games.procgen.original",
+    "retro_agents.games.retro.playback",
     "retro_agents.games.retro.worker",
+    "retro_agents.ground.leash",
 )
 """Others start these, in ways of their own; peers' code is only timed."""
 COMMANDS = [

@@ -18,7 +18,7 @@ from retro_agents.ground.names import nearest_text
 from retro_agents.judging.policies import contest_settings
 from retro_agents.run import agents as package
 from retro_agents.run.checkpoint import agent_of, latest_checkpoint
-from retro_agents.run.command_line import load_config
+from retro_agents.run.command_line import check_needs, load_config
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.settings import RunSettings
@@ -145,7 +145,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     decided, usual = fields(found.Config, "contest"), flat(to_dict(found.Config()))
     once = {n: usual[n] for n in fields(found.Config, "once") if own or n in decided}
     values = {n: value for n, value in (to_dict(settings) | once).items() if n not in given}
-    return replaced(config, **values, env=to_dict(contest_settings(config.env)))
+    return check_needs(replaced(config, **values, env=to_dict(contest_settings(config.env))))
 
 
 def is_package(name: str) -> bool:
