@@ -76,7 +76,8 @@ class ImpalaConfig:
     learning_rate: Positive = learning(6e-4, common=True, other_names=("lr",))
     """Learning rate of the optimiser."""
     learning_rate_schedule: str = learning("linear", other_names=("anneal_lr",))
-    """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
+    """Factor on the learning rate over the run: constant, linear (to 0), or points PART:FACTOR,
+    joined by straight lines, such as 0:1,0.5:0.3,1:0."""
     optimiser_epsilon: NonNegative = learning(0.01)
     """Epsilon of either optimiser."""
     rmsprop_decay: Momentum = learning(0.99, only_with="optimiser=rmsprop")

@@ -38,9 +38,9 @@ class PPO2Config:
     compile: bool = machine(False)
     """Compile the learning step with torch.compile (CUDA graphs on a GPU; one thread on a CPU)."""
     cuda_graphs: bool = machine(True)
-    """On a GPU, start all kernels of a choice of actions, and of a learning step, together."""
+    """On a GPU, launch the kernels of choosing actions, and of a learning step, as a CUDA graph."""
     act_parts: Count = machine(2)
-    """Groups of environments: the emulators of one run while actions of the next are chosen."""
+    """Groups of environments: one group is stepped while the actions of the next are chosen."""
 
     augment: str = learning("", group="What is learned from")
     """Augmentations of the images learned from, not of those acted on, in order, separated by
@@ -75,7 +75,7 @@ class PPO2Config:
         other_names=("mini_batch_per_epoch",),
         answers={"batch_size": "a minibatch has num_envs x rollout_steps / --minibatches rows"},
     )
-    """Parts of a rollout, each a step of Adam."""
+    """Parts of a rollout, each of which gives one step of Adam per epoch."""
     epochs: Count = learning(4, other_names=("update_epochs",))
     """Passes over a rollout, shuffled anew each time."""
     microbatches: Natural = machine(1)
@@ -89,13 +89,14 @@ class PPO2Config:
     learning_rate: Positive = learning(2.5e-4, common=True, other_names=("lr",))
     """Adam's learning rate."""
     learning_rate_schedule: str = learning("constant", other_names=("anneal_lr",))
-    """constant, linear, or points part:factor such as 0:1,0.5:0.3,1:0, joined by lines."""
+    """Factor on the learning rate over the run: constant, linear (to 0), or points PART:FACTOR,
+    joined by straight lines, such as 0:1,0.5:0.3,1:0."""
     adam_epsilon: NonNegative = learning(1e-5)
     """Adam's epsilon."""
     clip: Positive = learning(0.1, other_names=("clip_param", "eps"))
-    """Distance of the ratio of probabilities from 1 beyond which it is clipped."""
+    """Distance from 1 at which the ratio of new to old action probabilities is clipped."""
     value_clip: bool = learning(True)
-    """Also clip the change of a value."""
+    """Also clip how far an update moves the predicted value, as with the policy's ratio."""
     value_clip_range: Positive | None = learning(None, only_with="value_clip")
     """Largest change of a value before it is clipped, in units of returns; default: clip."""
     value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
@@ -106,17 +107,18 @@ class PPO2Config:
     """Gradients are clipped to this norm; 0: never."""
     kl_penalty: NonNegative = learning(0.0)
     """Initial weight of the KL divergence in the loss; 0: none. After each rollout it grows by
-    half if the divergence is above 2 kl_aim, and is halved if it is below 1/2 kl_aim."""
+    half if the divergence is above twice kl_aim, and is halved if it is below half of kl_aim."""
     kl_aim: Positive = learning(0.01, only_with="kl_penalty")
-    """Target of that divergence, in nats."""
+    """KL divergence, in nats, at which kl_penalty aims."""
     normalise: Literal["minibatch", "rollout", "never"] = learning(
         "minibatch", other_names=("norm_adv",)
     )
-    """Set of steps over which advantages are normalised to mean 0 and standard deviation 1."""
+    """Steps over which advantages are normalised to mean 0 and standard deviation 1: those of each
+    minibatch, of the rollout, or none."""
     normalise_returns: bool = learning(True, other_names=("normalize_rew",))
     """Divide rewards by the running standard deviation of their discounted sum."""
     return_gamma: Share | None = learning(None, only_with="normalise_returns")
-    """Discount of that sum; default: gamma."""
+    """Discount of the sum in normalise_returns; default: gamma."""
 
     rnd: NonNegative = learning(0.0, group="Exploration")
     """Weight of the bonus of random network distillation (RND); 0: none."""
@@ -124,7 +126,7 @@ class PPO2Config:
     """burda: two convolutions, bonus divided by its running deviation; impala: pooled IMPALA nets
     on the whole stack, unscaled bonus, at most 2."""
     novelty: NonNegative = learning(0.0)
-    """Scaled reward for each new pair of progress and colour sum on a level; 0: none."""
+    """Bonus, in scaled reward, for each new pair of progress and colour sum on a level; 0: none."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -68,7 +68,7 @@ class RainbowConfig:
     n_step: Count = fixed(3)
     """Number of rewards summed before bootstrapping; 1: plain Q-learning."""
 
-    gamma: Share = learning(0.99, group="Their numbers")
+    gamma: Share = learning(0.99, group="The improvements' numbers")
     """Discount per agent step."""
     munchausen: Share = learning(0.0)
     """Fraction of the taken action's log-probability that is added to its reward, where the policy

@@ -27,7 +27,7 @@ class SACConfig:
     log_every: Count = report(1_000)
     """Agent steps between rows of metrics.csv."""
 
-    gamma: Share = learning(0.99, group="What is aimed at")
+    gamma: Share = learning(0.99, group="The objective")
     """Discount per agent step."""
     entropy_target: Share = learning(0.98)
     """Target entropy of the policy, as a fraction of the entropy of uniform actions."""
@@ -38,7 +38,7 @@ class SACConfig:
     target_rate: Share = learning(0.005)
     """Fraction of the net that is mixed into its moving average, the target, at each update."""
 
-    replay_size: Count = memory(200_000, group="What is remembered", other_names=("buffer_size",))
+    replay_size: Count = memory(200_000, group="The replay buffer", other_names=("buffer_size",))
     """Capacity of the replay in transitions, 7.2 kB each at 84x84 grey."""
     prioritised: bool = memory(False)
     """Draw transitions by their last error instead of uniformly."""

@@ -25,7 +25,7 @@ class TRPOConfig:
     torch_threads: Threads = machine(0)
     """CPU threads of the nets; 0: PyTorch decides."""
     act_parts: Count = machine(2)
-    """Groups of environments: the emulators of one run while actions of the next are chosen."""
+    """Groups of environments: one group is stepped while the actions of the next are chosen."""
 
     initialisation: Initialisation = start("default", group="The nets")
     """Weights before the outputs (xavier-all: including them); default: orthogonal, except for

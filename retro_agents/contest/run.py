@@ -46,7 +46,7 @@ POLL_SECONDS = 0.2
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-    """Play levels under contest rules: a server and an agent process for each level and seed.
+    """Play levels under the contest's rules: a server and an agent process for each level and seed.
 
     Flags after -- are the agent's own, as for `python -m AGENT.train`: -- --init-shrink 0.5.
     Unless they include --preset or --config, an adapting agent has its checkpoint's settings.

@@ -27,7 +27,7 @@ from retro_agents.run.fields import positional
 
 @dataclasses.dataclass(frozen=True)
 class ServeConfig:
-    """Wait in a folder for one agent, and let it play one level under contest rules."""
+    """Wait in a folder for one agent, and let it play one level under the contest's rules."""
 
     game: str = positional("GAME")
     """Game, such as BrambleDash-Genesis-v0."""

@@ -18,7 +18,7 @@ def parse_schedule(text: str) -> list[tuple[float, float]]:
     fit = all(0.0 <= part <= 1.0 and 0.0 <= factor <= LARGEST for part, factor in points)
     if not points or not fit or parts != sorted(parts):
         raise UserError(
-            f"bad schedule {text!r}: expected constant, linear, or points part:factor, the parts "
+            f"bad schedule {text!r}: expected constant, linear, or points PART:FACTOR, the parts "
             "from 0 to 1 in order, the factors 0 or above, such as 0:1,0.5:0.3,1:0"
         )
     return points

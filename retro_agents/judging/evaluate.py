@@ -47,30 +47,32 @@ SIGHT_EPISODES = 5
 
 @dataclasses.dataclass(frozen=True)
 class EvaluateConfig:
-    """Play episodes under contest rules, without learning, and score them."""
+    """Play episodes under the contest's rules, without learning, and score them."""
 
     agent: str = positional("AGENT")
     """A checkpoint, run folder or contest folder, a shipped agent's name (ppo2), or random,
     hold-right, run-and-jump."""
     levels: str = ""
-    """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state; default: the
-    first level of bramble-test, with --sight all of them."""
+    """Splits and levels, separated by commas (GAME:STATE, or STATE alone for a split's level), or a
+    CSV with columns game,state; default: the first level of bramble-test, with --sight all of
+    them."""
     episodes: Count | None = None
     """Episodes per level, each with its own sticky actions; default: 1, with --sight 5."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     whole: bool = False
-    """Keep playing after 20 seconds without gain, up to the contest's limit of 300."""
+    """Keep playing after 20 seconds without progress, up to the contest's limit of 300 seconds."""
     play: Play | None = None
-    """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
-    of random ones; default: as the agent's checkpoint says."""
+    """How actions are chosen: best (greedy), draw (as while it learns), draw:T (sampled at the
+    temperature T), or epsilon:E (greedy, but random with probability E); default: as the agent's
+    checkpoint says."""
     sight: bool = False
-    """Test whether the agent uses what it sees: compare its returns with its own frames, with
-    frames of other moments (of another environment), and with none (actions drawn independently at
-    the agent's own frequencies), acting stochastically and greedily."""
+    """Test whether the agent uses what it sees: compare its returns on its own frames, on frames
+    from other moments, and blind (actions drawn at random, each as often as the agent chose it).
+    The test is run twice: acting as while it learns, and greedily."""
     video: bool = field(False, needs=("imageio", "imageio_ffmpeg"))
-    """Keep each level's best episode as .bk2 and as .mp4 with action, return and the agent's
-    values."""
+    """Save each level's best episode as a .bk2 recording and as an .mp4 film that shows the
+    actions, the return, and what the agent expects of each action."""
     out: Path | None = None
     """Folder for result.json and the videos; default: the next of runs/evaluation-001, -002, …"""
     backend: Literal["native", "emulator"] = "native"

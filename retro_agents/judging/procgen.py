@@ -58,7 +58,7 @@ class EvaluateConfig:
     seed: Seed = 0
     """Seed of the levels drawn and of the agent's actions."""
     sight: bool = False
-    """Also play as many episodes with frames of other moments, and with independent draws of the
+    """Also play as many episodes with frames from other moments, and with independent draws of the
     agent's own action frequencies: an agent that uses what it sees earns more than both."""
     video: bool = field(False, needs=("imageio", "imageio_ffmpeg"))
     """Film an episode of each game on each set."""

@@ -17,18 +17,20 @@ class EvaluationSettings:
     """Evaluation during a run, which does not influence the run."""
 
     evaluate_every: Natural = report(0, group="Evaluation", other_names=("test_worker_interval",))
-    """Agent steps between evaluations on training and test levels (of Procgen); 0: none."""
-    evaluate_episodes: Count = report(32, only_with="evaluate_every")
-    """Episodes of each game on each set of levels."""
-    test_levels: Literal["auto", "unseen", "all"] = report("auto", only_with="evaluate_every")
+    """Agent steps between evaluations on training and test levels (Procgen only); 0: none."""
+    evaluate_episodes: Count = report(32, group="Evaluation", only_with="evaluate_every")
+    """Episodes of each game on each set of levels in an evaluation."""
+    test_levels: Literal["auto", "unseen", "all"] = report(
+        "auto", group="Evaluation", only_with="evaluate_every"
+    )
     """Test levels: unseen (other seeds than in training), or all; auto: unseen, or all if training
     is on all."""
-    sight_every: Natural = report(0, "once", "contest")
-    """Agent steps between tests of sight on the training levels: mean return with the agent's own
-    frames (sight/seeing), with those of other moments (sight/shuffled) and with independent draws
-    of its own action frequencies (sight/blind); 0: none."""
-    sight_episodes: Count = report(48, only_with="sight_every")
-    """Episodes of each of the three, dealt to the levels in turn."""
+    sight_every: Natural = report(0, "once", "contest", group="Evaluation")
+    """Agent steps between sight tests on the training levels; 0: none. A test writes the mean
+    return on the agent's own frames (sight/seeing), on frames from other moments (sight/shuffled)
+    and of actions drawn at its own frequencies (sight/blind)."""
+    sight_episodes: Count = report(48, group="Evaluation", only_with="sight_every")
+    """Episodes for each of a sight test's three ways to play, spread evenly over the levels."""
 
     def check_log_every(self, log_every: int) -> None:
         """Raises UserError if metrics are not logged at the steps at which they are computed."""

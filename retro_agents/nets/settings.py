@@ -16,7 +16,7 @@ class NetSettings:
     """The net: convolutions, followed by fully connected layers, and how it plays."""
 
     encoder: EncoderName = shape("nature", group="The net", other_names=("architecture",))
-    """Convolutions before the fully connected layers."""
+    """Convolutional layers before the fully connected ones."""
     widths: str = shape("")
     """Channels of nature's convolutions, or of each stage of impala, mobilenet, xresnet, such as
     16,32,32; for xresnet's blocks also with strides, such as 32:2,32:1; empty: the default."""
@@ -27,11 +27,11 @@ class NetSettings:
     separable, group-norm, spectral-norm, squeeze-excite."""
     hidden: Count = shape(512, other_names=("feature_dim",))
     """Units of each fully connected layer before the outputs."""
-    play: Play = report("draw")
-    """How the agent plays when it does not learn, unless told otherwise. best: the most probable
-    action, or the one of the highest value; draw: as while it learns (a policy samples its actions,
-    Rainbow keeps its noise); draw:T: sampled at the temperature T; epsilon:E: the best one, but a
-    random one with probability E. Choose it on training levels."""
+    play: Play = report("draw", group="Evaluation")
+    """How the agent plays when it does not learn, unless a command says otherwise. best: the most
+    probable action, or the one of the highest value; draw: as while it learns (a policy samples its
+    actions, Rainbow keeps its noise); draw:T: sampled at the temperature T; epsilon:E: the best
+    action, but a random one with probability E. Choose it on training levels."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -21,7 +21,11 @@ from retro_agents.run.fields import Place, answer, flag_of, flag_with, kind_of, 
 MOST_USED = "Most used"
 LAST = ("The environment", "The machine")
 """Titles of the groups at the end of the help."""
-GROUPS = {"machine": "The machine", "report": "Where it goes", "start": "What it starts from"}
+GROUPS = {
+    "machine": "The machine",
+    "report": "What is saved and shown",
+    "start": "What it starts from",
+}
 """Role -> the help group of its fields that name no group."""
 FILES = {
     "preset": "Start from a preset: {}.",

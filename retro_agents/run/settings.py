@@ -33,9 +33,9 @@ class RunSettings:
     rotate_every: Natural = field(5_000, "contest", common=True)
     """Agent steps that an environment plays a level before the next one; 0: one episode if there
     are more levels than environments, otherwise without end."""
-    practice: Share = learning(0.0, "once")
+    practice: Share = learning(0.0, "once", group="The environment")
     """Fraction of episodes that begin 30 to 90 agent steps before an earlier death, most often
-    where that is failed most often; these are not reported. Platform games only."""
+    where such episodes fail most often; they are not reported. Platform games only."""
     run_dir: str = field(
         "runs/run", "launch", "contest", common=True, other_names=("exp_name", "name")
     )
@@ -56,7 +56,7 @@ class RunSettings:
     """Agent steps between films of an episode in run_dir/videos, which show what the agent sees in
     the first environment; 0: none."""
     track: Literal["", "wandb", "trackio"] = report("", "contest", needs=("{}",))
-    """Where metrics are sent too: wandb or trackio, each an extra of that name."""
+    """Service to which metrics are sent too: wandb or trackio, each an extra of that name."""
     device: str = machine("auto", "contest", common=True, other_names=("cuda", "gpu"))
     """cpu, cuda, cuda:1, or auto: cuda if available."""
 
