@@ -1,7 +1,7 @@
 """The wrappers between the contest's environment and an agent; `make.py` puts them in order.
 
-Each wrapper that has state between steps defines `save` and `restore`. The sticky frame skip is part
-of the contest's environment, in `contest_env.py`.
+Each wrapper that has state between steps defines `save` and `restore`. The sticky frame skip is
+part of the contest's environment, in `contest_env.py`.
 """
 
 from __future__ import annotations
