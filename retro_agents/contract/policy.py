@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -123,4 +124,28 @@ class ScoringPolicy(Policy, Protocol):
     def outputs(self, images: Tensor) -> dict[str, Tensor]:
         """The outputs of the exported net by name (`retro-agents export`); a recurrent net's also
         take its state."""
+        ...
+
+
+class StochasticPolicy(Protocol):
+    """An agent that draws its actions, and predicts returns."""
+
+    config: Any
+    """Has the sections `run` and `env`."""
+    device: Any
+    """Of its net, as PyTorch names it."""
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """The precision of `evaluate`, for many calls."""
+        ...
+
+    def no_state(self, rows: int) -> Tensor:
+        """The initial state of its memory, [rows,S]; S is 0 if it has none."""
+        ...
+
+    def evaluate(
+        self, images: Tensor, *, state: Tensor, starts: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] and
+        the new state."""
         ...

@@ -2,12 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from functools import cache, partial
+from functools import partial
 from itertools import chain, pairwise
 from math import prod
-from typing import Any, Protocol, final
-from zlib import crc32
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -15,45 +13,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
+from retro_agents.contract.policy import StochasticPolicy
 from retro_agents.experience.advantages import explained_variance, generalised_advantages
 from retro_agents.experience.newest_frames import NewestFrames
 from retro_agents.experience.return_scale import ReturnScale
-from retro_agents.experience.rollouts import Outcome, Rollout, minibatches
+from retro_agents.experience.rollouts import Outcome, Rollout, minibatches, number_of
 from retro_agents.ground.device import memory_for
 from retro_agents.ground.generators import generator_state
 from retro_agents.ground.graphs import Graphed
 from retro_agents.nets.actor_critic import sample_actions
 from retro_agents.run.distributed import Group
 from retro_agents.run.run import EndedEpisode
-
-
-class StochasticPolicy(Protocol):
-    """An agent that draws its actions, and predicts returns."""
-
-    config: Any
-    """Has the sections `run` and `env`."""
-    device: torch.device
-
-    def autocast(self) -> AbstractContextManager[Any]:
-        """The precision of `evaluate`, for many calls."""
-        ...
-
-    def no_state(self, rows: int) -> Tensor:
-        """The initial state of its memory, [rows,S]; S is 0 if it has none."""
-        ...
-
-    def evaluate(
-        self, images: Tensor, *, state: Tensor, starts: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] and
-        the new state."""
-        ...
-
-
-@cache
-def number_of(level: str) -> int:
-    """A level's number in a rollout."""
-    return crc32(level.encode())
 
 
 @final

@@ -6,7 +6,9 @@ channels last, as the convolutions need them, so that no epoch has to do it agai
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -71,6 +73,12 @@ def minibatches(
     rows = pieces * length * num_envs + np.arange(num_envs)
     later = np.arange(length)[:, None] * num_envs
     return [later + part.reshape(1, -1) for part in np.split(rows, count)]
+
+
+@cache
+def number_of(level: str) -> int:
+    """A level's number in a rollout."""
+    return crc32(level.encode())
 
 
 Outcome = Sequence[Any]

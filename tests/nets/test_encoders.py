@@ -8,14 +8,13 @@ from retro_agents.ground.errors import UserError
 from retro_agents.nets.blocks import SelfAttention
 from retro_agents.nets.encoders import (
     ENCODERS,
-    PixelConv,
     encoder_of,
-    in_blocks,
     make_encoder,
     parse_parts,
     parse_widths,
     separable,
 )
+from retro_agents.nets.pixels import PixelConv, in_blocks
 from retro_agents.nets.settings import NetSettings
 
 
