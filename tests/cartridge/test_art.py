@@ -125,9 +125,17 @@ def unasked():
     ("write", "name", "words"),
     [
         (lambda path: gallery.write_gallery([], path=path), "a.jpg", "ends in .png"),
-        (lambda path: gallery.write_gallery([], path=path), "file/a.png", "a writable place"),
+        (
+            lambda path: gallery.write_gallery([], path=path),
+            "file/a.png",
+            "it is a file; give a folder",
+        ),
         (lambda path: film.write_film(unasked(), path=path), "a.txt", "ends in .gif or .mp4"),
-        (lambda path: film._write_gif(path, unasked()), "file/a.gif", "a writable place"),
+        (
+            lambda path: film._write_gif(path, unasked()),
+            "file/a.gif",
+            "it is a file; give a folder",
+        ),
     ],
 )
 def test_an_unwritable_place_is_refused_before_anything_is_played(tmp_path, write, name, words):

@@ -58,7 +58,7 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(monkeypatch, 
         (SEED, "new", f"--seed {SEED}: expected 0 or more, and not {SEED}"),
         (-1, "new", f"--seed -1: expected 0 or more, and not {SEED}"),
         (7, "", "choose another seed or folder"),
-        (7, "BrambleDash7-Genesis-v0/file", r"cannot write .*a writable place"),
+        (7, "BrambleDash7-Genesis-v0/file", r"cannot write .*it is a file"),
     ],
 )
 def test_a_wrong_seed_or_place_is_refused_before_the_search(

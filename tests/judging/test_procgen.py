@@ -125,7 +125,7 @@ def test_test_levels_that_begin_like_a_training_level_are_told(tmp_path, monkeyp
 def test_each_set_is_scored_in_its_own_mode(tmp_path, monkeypatch):
     flags = ["--levels", "procgen:coinrun", "--distribution-mode", "exploration"]
     run = trained(tmp_path / "a", *flags, "--num-levels", "0", "--timesteps", "0")
-    played = {"procgen:coinrun": [{"r": 10.0, "l": 3, "finished": True}]}
+    played = {"procgen:coinrun": [{"r": 10.0, "l": 3, "finished": True, "level": "coinrun:5"}]}
     monkeypatch.setattr("retro_agents.judging.procgen.evaluate", lambda *_, **__: played)
     main([str(run), "--out", str(tmp_path), "--policy", "random"])
     result = json.loads((tmp_path / "result.json").read_text())
@@ -148,7 +148,7 @@ def test_a_missing_library_of_the_system_is_one_line(finished, tmp_path, capsys)
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1
     assert said.startswith("error: EnvPool does not start: libGL.so.1")
-    assert "apt-get install libgl1" in said and not [*(tmp_path / "out").iterdir()]
+    assert "apt-get install libgl1" in said and not (tmp_path / "out").exists()
 
 
 def test_films_are_written(finished, tmp_path):
@@ -183,8 +183,9 @@ def quickly(finished, tmp_path, monkeypatch):
 
     def evaluate(policy, levels, settings, *, episodes, seed, play):
         mean = settings.start_level / 1_000_000 + seed
+        ended = {"r": mean, "l": 3, "finished": True}
         return {
-            f"procgen:{game}": [{"r": mean, "l": 3, "finished": True}] * episodes
+            f"procgen:{game}": [{**ended, "level": f"{game}:5"}] * episodes
             for game in ("bigfish", "bossfight")
         }
 

@@ -54,7 +54,7 @@ def original(tmp_path, monkeypatch):
 
 def test_an_episode_is_played_as_it_is_told():
     """Its level and actions, sticky ones too, play it again."""
-    played = film.play(Random(len(ACTIONS), seed=3), "bigfish", SHORT, seed=5)
+    played = film.play(Random(len(ACTIONS), seed=3), "bigfish", SHORT, seed=5, way=None)
     assert played.level == 7 and len(played.frames) == len(played.actions) + 1
     again = ProcgenConfig(num_levels=1, start_level=7)
     with closing(film.make_vec("bigfish", num_envs=1, config=again, seed=99)) as envs:
