@@ -100,7 +100,8 @@ def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path):
 def test_server_on_a_leash_does_not_wait_when_its_starter_has_gone(tmp_path):
     words = command(tmp_path / "shared", "--results", str(tmp_path / "results"), "--leash")
     done = subprocess.run(words, stdin=subprocess.DEVNULL, timeout=120, check=False)
-    assert done.returncode == 143
+    # In order, or by the signal itself if it comes before the server waits.
+    assert done.returncode in (143, -signal.SIGTERM)
 
 
 def test_lengths_of_time_are_read_and_others_refused():
