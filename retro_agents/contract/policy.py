@@ -32,6 +32,10 @@ while the agent learns, so a policy samples its actions and Rainbow keeps its no
 at the temperature T. epsilon:E: the best one, but a uniformly random one with probability E."""
 
 
+FORMER_FLAGS = {"explore": "actions are drawn by --play draw"}
+"""Flags that `--play` replaces -> advice."""
+
+
 def parse_play(play: Play) -> tuple[str, float]:
     """A way to play -> "draw" and its temperature, or "epsilon" and its share of random actions,
     which is 0 for best. Raises UserError if it is none."""

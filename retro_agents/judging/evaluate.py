@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from retro_agents.contract.policy import Play, Policy
+from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
@@ -62,7 +62,7 @@ class EvaluateConfig:
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     whole: bool = False
     """Keep playing after 20 seconds without progress, up to the contest's limit of 300 seconds."""
-    play: Play | None = None
+    play: Play | None = field(None, answers=FORMER_FLAGS)
     """How actions are chosen: best (greedy), draw (as while it learns), draw:T (sampled at the
     temperature T), or epsilon:E (greedy, but random with probability E); default: as the agent's
     checkpoint says."""

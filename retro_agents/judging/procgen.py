@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retro_agents.contract.episodes import SIDE_BY_SIDE, Random, even_rows
-from retro_agents.contract.policy import Play, Policy
+from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.film import film, original_python
 from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_games
@@ -52,7 +52,7 @@ class EvaluateConfig:
     results); auto: unseen, or all if training is on all."""
     policy: Literal["trained", "untrained", "random"] = "trained"
     """Who plays: the run's agent, the same net with fresh weights, or uniformly random actions."""
-    play: Play | None = None
+    play: Play | None = field(None, answers=FORMER_FLAGS)
     """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
     of random ones; default: as the agent's checkpoint says."""
     seed: Seed = 0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import Expert, VectorEnv
 from retro_agents.contract.episodes import Act
-from retro_agents.contract.policy import Actions, Flags, Images, Play
+from retro_agents.contract.policy import FORMER_FLAGS, Actions, Flags, Images, Play
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.families import TRAINING, expert_of, level_names, make, settings_class
 from retro_agents.ground.errors import command
@@ -27,7 +27,7 @@ from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
-from retro_agents.run.fields import positional
+from retro_agents.run.fields import field, positional
 
 EXPERT = "expert"
 """Given in place of an agent: a player that may know more of the game than agents do."""
@@ -43,7 +43,7 @@ class RecordConfig:
     """Levels to play, and their settings, as for a trainer."""
     episodes: Count = 1
     """Episodes of each level."""
-    play: Play | None = None
+    play: Play | None = field(None, answers=FORMER_FLAGS)
     """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
     of random ones; default: as the agent's checkpoint says."""
     seed: Seed = 0

@@ -10,7 +10,7 @@ from contextlib import closing
 from itertools import cycle
 from typing import Any, Literal
 
-from retro_agents.contract.policy import Play
+from retro_agents.contract.policy import FORMER_FLAGS, Play
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.video import FRAMES_PER_SECOND
@@ -21,7 +21,7 @@ from retro_agents.judging.film import PATIENCE, SCALE, STRIP, Moment, picture, p
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.command_line import parse_command
-from retro_agents.run.fields import positional
+from retro_agents.run.fields import field, positional
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +36,7 @@ class WatchConfig:
     bramble-test."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
-    play: Play | None = None
+    play: Play | None = field(None, answers=FORMER_FLAGS)
     """How actions are chosen: best, draw, draw:T with a temperature T, or epsilon:E with a share E
     of random ones; default: as the agent's checkpoint says."""
     backend: Literal["native", "emulator"] = "native"

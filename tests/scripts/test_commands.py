@@ -60,3 +60,10 @@ def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, t
     said = capsys.readouterr()
     assert stop.value.code == 2 and said.err and not said.out
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["evaluate", "record", "watch", "procgen"])
+def test_a_flag_that_was_replaced_names_the_new_one(name, capsys):
+    with pytest.raises(SystemExit):
+        importlib.import_module(f"retro_agents.judging.{name}").main(["ppo2", "--explore"])
+    assert "--play draw" in capsys.readouterr().err
