@@ -17,14 +17,14 @@ from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.integrations import games
+from retro_agents.games.retro.integrations import kind_of
 from retro_agents.games.retro.levels import parse_level
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.wrappers import ACTIONS, BUTTON_NAMES
 
 GAME, STATE = LEVEL.split(":")
 SHOWN = {"render_mode": "rgb_array"}
-RULES = {"scenario": "contest", "inttype": games()[GAME], **SHOWN}
+RULES = {"scenario": "contest", "inttype": kind_of(GAME), **SHOWN}
 OTHER = "Airstriker-Genesis-v0"
 RATIOS = [
     ("ours_1", "ours_1", "bare_1", 0.85),

@@ -54,7 +54,8 @@ class RunConfig:
     """
 
     agent: str = field(
-        answers=dict.fromkeys(("preset", "config"), "it is the agent's own: give it after --")
+        answers=dict.fromkeys(("preset", "config"), "it is the agent's own: give it after --"),
+        needs=("scipy",),
     )
     """random, hold-right, run-and-jump, a package (rainbow, …), or package.module:function."""
     checkpoint: str = ""

@@ -16,6 +16,8 @@ from retro_agents.ground.requirements import IN_CHECKOUT
 P = ParamSpec("P")
 
 EXTRAS = {
+    **dict.fromkeys(("cv2", "numba", "safetensors", "scipy", "tensorboard", "torch"), "agents"),
+    **dict.fromkeys(("stable_retro", "vcdiff_decoder"), "retro"),
     "envpool": "procgen",
     "mpi4py": "es",
     "pygame": "play",
@@ -61,6 +63,13 @@ def need(*modules: str) -> None:
         there = sys.modules[name] if name in sys.modules else find_spec(name)
         if there is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def installs(extra: str) -> str:
+    """The command that installs an extra."""
+    script = f"scripts/install{' --dev' if extra == 'actors' else ''}, or "
+    script = script if IN_CHECKOUT and extra not in NOT_INSTALLED else ""
+    return f"{script}pip install 'retro-contest-agents[{extra}]'"
 
 
 MEMORY = (
@@ -124,10 +133,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
             module = (error.name or "").partition(".")[0]
             if module not in EXTRAS:
                 raise
-            extra = EXTRAS[module]
-            script = f"scripts/install{' --dev' if extra == 'actors' else ''}, or "
-            script = script if IN_CHECKOUT and extra not in NOT_INSTALLED else ""
-            run = f"{script}pip install 'retro-contest-agents[{extra}]'"
+            run = installs(EXTRAS[module])
             print(f"error: {module} is not installed: run {run}", file=sys.stderr)
             raise SystemExit(2) from None
         except Exception as error:

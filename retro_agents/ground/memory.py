@@ -1,6 +1,5 @@
 """How much memory this process may still take."""
 
-import resource
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +20,9 @@ def free_memory() -> float:
     with suppress(OSError, ValueError):  # the file says "max" where there is no limit
         limit = int((CGROUP / "memory.max").read_text())
         limits.append(limit - int((CGROUP / "memory.current").read_text()))
-    with suppress(OSError, ValueError):
+    with suppress(ImportError, OSError, ValueError):
+        import resource  # Windows has none
+
         most, _ = resource.getrlimit(resource.RLIMIT_AS)
         if most != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ def stop(number: int, _: object = None) -> None:
 def stopped_in_order() -> Iterator[None]:
     """Lets SIGTERM, and SIGHUP unless it is ignored, raise SystemExit, so that this process ends
     what it has started."""
-    numbers = [signal.SIGTERM, signal.SIGHUP]
+    numbers = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
     if threading.current_thread() is not threading.main_thread():
         numbers = []
     numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]

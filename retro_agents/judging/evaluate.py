@@ -49,7 +49,7 @@ SIGHT_EPISODES = 5
 class EvaluateConfig:
     """Play episodes under the contest's rules, without learning, and score them."""
 
-    agent: str = positional("AGENT")
+    agent: str = positional("AGENT", needs=("scipy",))
     """A checkpoint, run folder or contest folder, a shipped agent's name (ppo2), or random,
     hold-right, run-and-jump."""
     levels: str = ""

@@ -67,9 +67,9 @@ shape, start, fixed, memory = _of("shape"), _of("start"), _of("fixed"), _of("mem
 learning, rules, machine, report = _of("learning"), _of("rules"), _of("machine"), _of("report")
 
 
-def positional(metavar: str) -> Any:
+def positional(metavar: str, **roles: Any) -> Any:
     """A field given without a flag; a tuple takes one or more. metavar: its name in the help."""
-    return field(metavar=metavar)
+    return field(metavar=metavar, **roles)
 
 
 def section(

@@ -173,8 +173,9 @@ def interruptible(
     usual: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: signal.SIG_DFL,
-        signal.SIGHUP: signal.SIG_DFL,
     }
+    if sys.platform != "win32":
+        usual[signal.SIGHUP] = signal.SIG_DFL
     handled: list[int] = list(usual) if size == 1 else [signal.SIGINT]
     if threading.current_thread() is not threading.main_thread():
         handled = []

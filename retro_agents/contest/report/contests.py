@@ -17,7 +17,7 @@ from retro_agents.contest.match.scores import ContestScores, LevelScore, Played,
 from retro_agents.contest.report.charts import Curve
 from retro_agents.contest.report.films import Film, film
 from retro_agents.games.retro.bramble import GAME, REFERENCES
-from retro_agents.games.retro.integrations import games, has_rom, rom_hash
+from retro_agents.games.retro.integrations import games, rom_hash, rom_of
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.progress import Progress
 from retro_agents.judging.score import episode_columns, shown_names
@@ -227,7 +227,7 @@ def other_rom(one: Played) -> str:
 
     "" if the ROM is the same, or if there is no ROM (`film` reports that).
     """
-    if one.game not in games() or not has_rom(one.game) or one.rom_sha1 == rom_hash(one.game):
+    if one.game not in games() or rom_of(one.game) is None or one.rom_sha1 == rom_hash(one.game):
         return ""
     other, here = one.rom_sha1[:12], rom_hash(one.game)[:12]
     return f"it was played with another ROM of {one.game} ({other}) than the one here ({here})"

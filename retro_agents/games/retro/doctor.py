@@ -13,25 +13,21 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from retro_agents.games.retro.integrations import file_of, games, has_rom, is_native
+from retro_agents.games.retro.integrations import file_of, games, is_native, rom_of
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.cores import free_cores
-from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.errors import Parser, UserError, command, installs
 from retro_agents.ground.requirements import IN_CHECKOUT
 from retro_agents.ground.results import installed
 from retro_agents.ground.window import has_display
 
-PACKAGES = (
-    "stable-retro",
-    "wasmtime",
-    "gymnasium",
-    "numpy",
-    "opencv-python-headless",
-    "numba",
-    "torch",
-)
-INSTALL = "scripts/install" if IN_CHECKOUT else "pip install retro-contest-agents"
+PACKAGES = {
+    **dict.fromkeys(("gymnasium", "numpy", "wasmtime"), ""),
+    **dict.fromkeys(("torch", "numba", "opencv-python-headless"), "agents"),
+    "stable-retro": "retro",
+}
+"""Packages, and the extra that brings each."""
 TRY_OUT = (
     "from retro_agents import make_env, EnvConfig; "
     "env = make_env('Airstriker-Genesis-v0:Level1', EnvConfig(scenario='scenario')); "
@@ -61,10 +57,11 @@ def package_facts() -> Iterator[Fact]:
     yield Fact("python", "ok", f"{platform.python_version()} on {platform.machine()}")
     where = sys.prefix if sys.prefix != sys.base_prefix else "none is active"
     yield Fact("venv", "ok" if sys.prefix != sys.base_prefix else "optional", where)
-    for name in PACKAGES:
+    for name, extra in PACKAGES.items():
         version = installed(name)
-        text = f"{name} {version}" if version else f"{name}: run {INSTALL}"
-        yield Fact("package", "ok" if version else "missing", text)
+        text = f"{name} {version}" if version else f"{name}: run {installs(extra or 'all')}"
+        otherwise: Status = "optional" if extra and not IN_CHECKOUT else "missing"
+        yield Fact("package", "ok" if version else otherwise, text)
 
 
 def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
@@ -83,7 +80,7 @@ def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
 
 def rom_fact() -> Fact:
     """The games that have a ROM."""
-    there = sorted(game for game in games() if has_rom(game))
+    there = sorted(game for game in games() if rom_of(game))
     return Fact("roms", "ok", ", ".join(there)) if there else Fact("roms", "missing", "none")
 
 
@@ -94,7 +91,7 @@ def split_fact(name: str) -> Fact:
     except UserError as error:
         return Fact("levels", "missing", f"{name}: {error}")
     played = {level.game for level in levels}
-    without = sorted(game for game in played if not (has_rom(game) or is_native(game)))
+    without = sorted(game for game in played if not (rom_of(game) or is_native(game)))
     unscored = sorted({lv.game for lv in levels if file_of(lv.game, "contest.json") is None})
     playable = sum(level.game not in {*without, *unscored} for level in levels)
     text = f"{name}: {playable} of {len(levels)} playable"
@@ -130,7 +127,7 @@ def compute_facts() -> Iterator[Fact]:
     try:
         import torch
     except ImportError as error:
-        yield Fact("torch", "missing", f"does not import: {error}")
+        yield Fact("torch", "optional", f"no nets: {error}")
         return
     if torch.cuda.is_available():
         yield Fact("cuda", "ok", torch.cuda.get_device_name(0))
@@ -140,10 +137,14 @@ def compute_facts() -> Iterator[Fact]:
 
 def facts() -> list[Fact]:
     """All facts, in the order of the report."""
-    steps = "starts, and steps the game that stable-retro brings"
-    lines = [*package_facts(), tried("emulator", TRY_OUT, "missing", steps)]
-    lines += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool"), rom_fact()]
-    lines += [split_fact(name) for name in split_names()]
+    lines, splits = [*package_facts()], split_names()
+    if installed("stable-retro"):
+        steps = "starts, and steps the game that stable-retro brings"
+        lines += [tried("emulator", TRY_OUT, "missing", steps), rom_fact()]
+    else:
+        splits = [name for name in splits if name.startswith("bramble")]
+    lines += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool")]
+    lines += [split_fact(name) for name in splits]
     return [*lines, display_fact(), film_fact(), *compute_facts()]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from retro_agents.games.retro.integrations import check_playable, file_of, games
+from retro_agents.games.retro.integrations import check_playable, file_of, kind_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.scenario import Scenario, make_scenario
 from retro_agents.ground.errors import UserError
@@ -49,7 +49,7 @@ class Emulator:
                 level.game,
                 state=level.state,
                 scenario=self.scenario_name,
-                inttype=games()[level.game],
+                inttype=kind_of(level.game),
                 render_mode="rgb_array",
             )
         except RuntimeError as error:
@@ -75,7 +75,7 @@ class Emulator:
             self.start(level)
             return
         check_playable(level.game, level.state, scenario=self.scenario_name)
-        self.retro.load_state(level.state, games()[level.game])
+        self.retro.load_state(level.state, kind_of(level.game))
         self.level = level
 
     def reset(self) -> None:

@@ -4,12 +4,14 @@ import difflib
 import functools
 import gzip
 import hashlib
+import json
 import re
 import struct
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.requirements import ROOT
 
 CODE, PACK = "bramble.wasm", "game.pack"
@@ -25,30 +27,42 @@ def nearest(name: str, known: list[str]) -> str:
 
 
 def retro_data() -> Any:
-    """stable_retro.data: its lists of games and files."""
+    """stable_retro.data: its games, and the folders that a user has added to them."""
     from stable_retro import data  # slow to import
 
     return data
 
 
 @functools.cache
-def games() -> dict[str, Any]:
-    """Every game with an integration, and the kind of its integration."""
-    kinds = retro_data().Integrations
-    if OWN_GAMES.is_dir() and str(OWN_GAMES) not in kinds.CUSTOM_ONLY.paths:
-        kinds.add_custom_path(str(OWN_GAMES))
-    by_game: dict[str, Any] = {}
-    # A custom integration goes first: a game of the same name in the wheel must not hide it.
-    for kind in (kinds.CUSTOM_ONLY, kinds.STABLE, kinds.CONTRIB_ONLY):
-        for path in kind.paths:
-            for file in (Path(retro_data().path()) / path).glob("*/data.json"):
-                by_game.setdefault(file.parent.name, kind)
+def games() -> dict[str, Path]:
+    """Every game with an integration, and its folder; without stable-retro, the games of this
+    project alone."""
+    places = [OWN_GAMES]
+    if find_spec("stable_retro"):
+        kinds, root = retro_data().Integrations, Path(retro_data().path())
+        # A custom integration goes first: a game of the same name in the wheel must not hide it.
+        custom = dict.fromkeys([*map(Path, kinds.CUSTOM_ONLY.paths), OWN_GAMES])
+        places = [*custom, *(root / kind for kind in ("stable", "contrib"))]
+    by_game: dict[str, Path] = {}
+    for place in places:
+        for file in place.glob("*/data.json"):
+            by_game.setdefault(file.parent.name, file.parent)
     return by_game
+
+
+def kind_of(game: str) -> Any:
+    """The kind of a game's integration, for stable-retro's emulator, which learns of its folder."""
+    kinds, place = retro_data().Integrations, games()[game].parent
+    for kind in (kinds.STABLE, kinds.CONTRIB_ONLY):
+        if place.name == kind.paths[0] and place.parent == Path(retro_data().path()):
+            return kind
+    if str(place) not in kinds.CUSTOM_ONLY.paths:
+        kinds.add_custom_path(str(place))
+    return kinds.CUSTOM_ONLY
 
 
 def custom_folders() -> list[str]:
     """Folders of custom integrations in this process, to pass on to workers."""
-    games()
     return list(retro_data().Integrations.CUSTOM_ONLY.paths)
 
 
@@ -62,11 +76,13 @@ def add_custom_folders(folders: list[str]) -> None:
 
 def full_name(game: str) -> str:
     """The game's stable-retro name: adds the '-v0' that the names of 2018 lack. Raises UserError if
-    the game is unknown."""
+    the game is unknown, or ModuleNotFoundError if stable-retro may know it and is missing."""
     known = games()
     for name in (game, f"{game}-v0"):
         if name in known:
             return name
+    if not game.startswith("BrambleDash"):
+        need("stable_retro")
     if fresh := re.fullmatch(r"BrambleDash(\d+)-Genesis(-v0)?", game):
         raise UserError(
             f"no game {game!r} yet: `python -m cartridge.levels new --seeds {fresh[1]} "
@@ -77,7 +93,7 @@ def full_name(game: str) -> str:
 
 def states(game: str) -> list[str]:
     """Names of the game's start states, or of its acts if it runs only without an emulator."""
-    names = list(retro_data().list_states(game, games()[game]))
+    names = sorted(file.stem for file in games()[game].glob("[!_]*.state"))
     if names or not is_native(game):
         return names
     return list(_packed_names(Path(str(file_of(game, PACK))).read_bytes()))
@@ -106,7 +122,8 @@ def is_native(game: str) -> bool:
 
 def file_of(game: str, name: str) -> str | None:
     """Path of an integration file of a game, or None if there is none."""
-    return retro_data().get_file_path(game, name, games()[game])
+    file = games()[game] / name
+    return str(file) if file.exists() else None
 
 
 def state_bytes(game: str, state: str) -> bytes:
@@ -120,13 +137,16 @@ def state_bytes(game: str, state: str) -> bytes:
     return gzip.decompress(Path(path).read_bytes())
 
 
-def has_rom(game: str) -> bool:
-    """Whether the game's ROM exists (in the repository, the wheel, or imported)."""
+def rom_of(game: str) -> Path | None:
+    """The game's ROM (in the repository, the wheel, or imported), or None if there is none."""
+    if (own := games()[game] / "rom.md").exists():
+        return own
+    if games()[game].parent == OWN_GAMES:
+        return None
     try:
-        retro_data().get_original_romfile_path(game, games()[game])
+        return Path(retro_data().get_original_romfile_path(game, kind_of(game)))
     except FileNotFoundError:
-        return False
-    return True
+        return None
 
 
 def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) -> None:
@@ -137,24 +157,29 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
     for state in wanted:
         if state not in known:
             raise UserError(f"{game} has no state {state!r}{nearest(state, known)}")
-    if not has_rom(game) and is_native(game):
+    if rom_of(game) is None and is_native(game):
         if not native:
             raise UserError(
                 f"{game} runs only without an emulator: give --backend native, or make it again "
                 "with the console's compiler (cartridge/levels/README.md)"
             )
-    elif not has_rom(game):
+    elif rom_of(game) is None:
         raise UserError(f"{game} has no ROM: import your own with `retro-agents import-roms DIR`")
     if file_of(game, f"{scenario}.json") is None:
-        known = list(retro_data().list_scenarios(game, games()[game]))
+        known = sorted(file.stem for file in games()[game].glob("*.json") if _is_scenario(file))
         raise UserError(
             f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with --scenario"
         )
 
 
+def _is_scenario(file: Path) -> bool:
+    try:
+        return not {"reward", "rewards", "done"}.isdisjoint(json.loads(file.read_bytes()))
+    except (ValueError, TypeError):
+        return False
+
+
 def rom_hash(game: str) -> str:
     """SHA-1 of a game's ROM, or of its pack if it has no ROM."""
-    if not has_rom(game) and (pack := file_of(game, PACK)):
-        return hashlib.sha1(Path(pack).read_bytes()).hexdigest()
-    rom = Path(retro_data().get_original_romfile_path(game, games()[game]))
+    rom = rom_of(game) or games()[game] / PACK
     return hashlib.sha1(rom.read_bytes()).hexdigest()

@@ -150,15 +150,20 @@ def without_record(info: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in info.items() if name != "episode_record"}
 
 
+HELD = (
+    ("", "UP", "DOWN"),
+    ("", "LEFT", "RIGHT"),
+    ("", *"ABCXYZ", "A B", "B C", "A X", "B Y", "C Z", "X Y", "Y Z"),
+)
+"""For each group of buttons, those that may be held at once: stable-retro's Genesis `actions`."""
+
+
 @functools.cache
 def button_groups() -> tuple[frozenset[int], ...]:
     """For each group of buttons, the masks that the emulator's filter allows."""
-    import stable_retro  # slow to import
-
-    groups = stable_retro.get_system_info("Genesis")["actions"]
     return tuple(
-        frozenset(sum(1 << BUTTON_NAMES.index(name) for name in held) for held in group)
-        for group in groups
+        frozenset(sum(1 << BUTTON_NAMES.index(name) for name in held.split()) for held in group)
+        for group in HELD
     )
 
 

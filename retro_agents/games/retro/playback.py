@@ -20,8 +20,8 @@ import numpy as np
 from retro_agents.games.retro.integrations import (
     add_custom_folders,
     custom_folders,
-    games,
-    has_rom,
+    kind_of,
+    rom_of,
 )
 from retro_agents.games.retro.recordings import read_recording
 from retro_agents.ground.errors import UserError
@@ -35,7 +35,7 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
     """Yields every screen of a .bk2, uint8 [H, W, 3], from the level's first frame on. Raises
     UserError if the file cannot be played."""
     read = read_recording(recording)
-    if not has_rom(read.game):
+    if rom_of(read.game) is None:
         raise UserError(f"{read.game} has no ROM to play {recording} with")
     ours, theirs = Pipe(duplex=False)
     setup = {"custom_folders": custom_folders(), "recording": str(recording.absolute())}
@@ -76,7 +76,7 @@ def play(recording: Path) -> Iterator[np.ndarray]:
     env = stable_retro.RetroEnv(
         read.game,
         state=stable_retro.State.NONE,
-        inttype=games()[read.game],
+        inttype=kind_of(read.game),
         use_restricted_actions=stable_retro.Actions.ALL,
         render_mode="rgb_array",
     )

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from vcdiff_decoder import Decoder, VCDIFFError, decode, parse_delta
-from vcdiff_decoder.addresscache import AddressCache
+from typing import Any
 
 from retro_agents.games.retro.integrations import retro_data
 from retro_agents.games.retro.rom_files import (
@@ -206,16 +204,27 @@ def build_games(library: Library) -> Iterator[Line]:
         yield build_custom(library, delta.parent.name, delta.read_bytes())
 
 
-def check_size(delta: bytes) -> None:
-    """Raises VCDIFFError if a delta makes more than any ROM holds."""
-    size = 0
-    for window in parse_delta(delta).windows:
-        parts = window.instruction_section, window.data_section
-        # Needs no addresses, which are decoded later.
-        made = Decoder(b"")._parse_instructions(*parts, AddressCache(0, 0))
-        size += sum(one.size for one in made)
+def applied(source: bytes, delta: bytes) -> bytes:
+    """The ROM that a delta makes of another. Raises ValueError if they do not fit, or if it makes
+    more than any ROM holds."""
+    from vcdiff_decoder import VCDIFFError, decode, parse_delta
+
+    try:
+        size = sum(map(_made_size, parse_delta(delta).windows))
         if size > MAX_BYTES:
-            raise VCDIFFError(f"it makes more than {MAX_BYTES >> 20} MiB")
+            raise ValueError(f"it makes more than {MAX_BYTES >> 20} MiB")
+        return decode(source, delta)
+    except (VCDIFFError, MemoryError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _made_size(window: Any) -> int:
+    from vcdiff_decoder import Decoder
+    from vcdiff_decoder.addresscache import AddressCache
+
+    # Needs no addresses, which are decoded later.
+    parts = window.instruction_section, window.data_section
+    return sum(one.size for one in Decoder(b"")._parse_instructions(*parts, AddressCache(0, 0)))
 
 
 def join_cartridges(library: Library) -> Iterator[Line]:
@@ -241,9 +250,8 @@ def build_custom(library: Library, game: str, delta: bytes) -> Line:
     problem = f"is built from the ROM of {base}"
     for source in library.versions(base):
         try:
-            check_size(delta)
-            rom = decode(source, delta)
-        except (VCDIFFError, MemoryError, RecursionError) as error:
+            rom = applied(source, delta)
+        except ValueError as error:
             problem = f"its delta does not fit {base}, or is damaged ({error})"
             continue
         if digest(rom) in library.hashes(game):

@@ -29,7 +29,7 @@ def test_what_procgen_lacks_is_said_with_what_to_do():
 
 
 def test_a_split_without_its_roms_and_what_is_missing_are_said(monkeypatch, capsys):
-    monkeypatch.setattr(doctor, "has_rom", lambda game: False)
+    monkeypatch.setattr(doctor, "rom_of", lambda game: None)
     fact = doctor.split_fact("sonic-test")
     assert fact.status == "optional"
     assert "0 of 11 playable" in fact.text

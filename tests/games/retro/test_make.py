@@ -11,7 +11,7 @@ import stable_retro
 from gymnasium.utils.env_checker import check_env
 
 from cartridge.levels.oracle import read_proof
-from retro_agents.games.retro.integrations import games
+from retro_agents.games.retro.integrations import kind_of
 from retro_agents.games.retro.make import make_env
 from retro_agents.ground.errors import UserError
 from tests.games.retro.test_shrink import by_area
@@ -28,7 +28,7 @@ class Oracle:
             level.game,
             state=level.state,
             scenario=config.scenario,
-            inttype=games()[level.game],
+            inttype=kind_of(level.game),
             render_mode="rgb_array",
         )
 

@@ -20,11 +20,11 @@ from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.engine import CONSOLE_ONLY, Games, cartridge
-from retro_agents.games.retro.integrations import file_of, games
+from retro_agents.games.retro.integrations import file_of, games, kind_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
 from retro_agents.games.retro.native import NativeVectorEnv
-from retro_agents.games.retro.native_env import allowed
+from retro_agents.games.retro.native_env import HELD, allowed
 from retro_agents.games.retro.native_rows import Recorder
 from retro_agents.ground.errors import UserError
 from tests.games.retro.streams import played
@@ -248,7 +248,7 @@ def replayed(recording):
     """Play a .bk2 in the emulator -> (the return at its end, its frames)."""
     movie = stable_retro.Movie(str(recording))
     env = stable_retro.RetroEnv(
-        GAME, state=stable_retro.State.NONE, inttype=games()[GAME], render_mode="rgb_array"
+        GAME, state=stable_retro.State.NONE, inttype=kind_of(GAME), render_mode="rgb_array"
     )
     try:
         env.em.set_state(movie.get_state())
@@ -357,3 +357,8 @@ def test_all_states_are_apart_and_begin_alike():
     assert (found.states[0] != found.states[2]).any()
     found.step(2, 3)
     assert found.game["steps"].tolist() == [1, 1, 2]
+
+
+def test_the_pads_rules_are_the_emulators():
+    groups = stable_retro.get_system_info("Genesis")["actions"]
+    assert [[held.split() for held in group] for group in HELD] == groups
