@@ -84,6 +84,10 @@ def damage(rng: random.Random, folder: Path) -> str:
     return "" if used == good or (same and used == before) else "a damaged checkpoint was used"
 
 
+UNWRITABLE = (TypeError, ValueError, RecursionError)
+"""Errors of values that JSON or msgpack cannot hold, or only by a writer that nests deeper."""
+
+
 def forge(rng: random.Random, folder: Path) -> str:
     """Changes what the newest checkpoint holds, under right checksums: to load and to resume it
     succeeds, or is refused in one line."""
@@ -94,13 +98,13 @@ def forge(rng: random.Random, folder: Path) -> str:
     data = (newest / name).read_bytes()
     if name == "meta.json":
         meta = changed(rng, json.loads(data))
-        with contextlib.suppress(TypeError, ValueError):  # what JSON cannot hold
+        with contextlib.suppress(*UNWRITABLE):
             named("tests.forged:forge_meta")(newest, **meta)
     elif name.endswith(".json"):
-        with contextlib.suppress(TypeError, ValueError):
+        with contextlib.suppress(*UNWRITABLE):
             forgery(newest, name, json.dumps(changed(rng, json.loads(data))).encode())
     elif name.endswith(".msgpack"):
-        with contextlib.suppress(TypeError, ValueError, RecursionError):
+        with contextlib.suppress(*UNWRITABLE):
             state = changed(rng, msgspec.msgpack.decode(data))
             forgery(newest, name, msgspec.msgpack.encode(state))
     elif name.endswith(".safetensors"):
