@@ -31,6 +31,7 @@ COMMANDS = {
     "plot": ("retro_agents.run.plot", "draw the learning curves of runs"),
     "export": ("retro_agents.run.export", "write an agent's net as an ONNX file"),
     "hub": ("retro_agents.run.hub", "push a checkpoint to the Hugging Face Hub, or pull one"),
+    "studio": ("retro_agents.studio.__main__", "watch, compare and steer runs on a page"),
     "sweep": ("retro_agents.sweeps.__main__", "train an agent with many settings"),
     "contest run": ("retro_agents.contest.run", "score an agent under the contest's rules"),
     "contest report": ("retro_agents.contest.report.__main__", "compare contests on one page"),

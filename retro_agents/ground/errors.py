@@ -34,6 +34,9 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxscript": "onnx",
     "ray": "actors",
+    "starlette": "studio",
+    "uvicorn": "studio",
+    "websockets": "studio",
 }
 """Optional modules, and the extra in pyproject.toml that installs each."""
 NOT_INSTALLED = {"hub", "trackio", "wandb"}

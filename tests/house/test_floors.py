@@ -23,6 +23,7 @@ FLOORS = (
     AGENTS,
     ("retro_agents/sweeps",),
     ("retro_agents/contest",),
+    ("retro_agents/studio",),
     ("retro_agents/command.py",),
     ("retro_agents/__main__.py",),
     ("cartridge",),

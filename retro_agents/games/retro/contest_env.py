@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.folded: dict[bytes, int] = {}
         self.held: int | None = None
         self.lacks = "call reset() before the first step"
+        self.on_frame: Callable[[], object] | None = None
+        """Called after every frame, for whoever shows them all."""
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -91,6 +94,8 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 self.held = mask
             reward, done = self.emulator.frame(self.held)
             total += reward
+            if self.on_frame is not None:
+                self.on_frame()
             if done:
                 return total, True
         return total, False

@@ -1,0 +1,1 @@
+"""The studio: a page of this machine that shows, compares and steers runs."""

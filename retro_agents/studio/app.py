@@ -1,0 +1,216 @@
+"""What the studio answers: the page, and JSON about the runs below its folder.
+
+A request names a run by a name that the index found; no part of it becomes a path.
+"""
+
+import mimetypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+
+from retro_agents.ground.errors import UserError
+from retro_agents.studio import curves
+from retro_agents.studio.agents import Agents
+from retro_agents.studio.commands import commands
+from retro_agents.studio.gate import Gate
+from retro_agents.studio.index import Index, history
+from retro_agents.studio.starting import Started, Wanted, choices
+from retro_agents.studio.stream import Streams
+from retro_agents.studio.writers import stop
+
+PAGE = Path(__file__).parent / "page"
+"""The built page, made by `scripts/web`."""
+MOST_RUNS = 200
+MOST_BODY = 1 << 16
+"""Bytes of the longest request."""
+TYPES = {".wasm": "application/wasm", ".js": "text/javascript", ".onnx": "application/octet-stream"}
+T = TypeVar("T")
+
+
+def answer(content: Any, status: int = 200) -> Response:
+    """JSON, in which nan is null."""
+    headers = {"Cache-Control": "no-store"}
+    return Response(msgspec.json.encode(content), status, headers, "application/json")
+
+
+def refused(_: Request, error: Exception) -> Response:
+    """A user's mistake, or a file that is gone meanwhile, as a line for the page."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return answer({"error": reason}, 400)
+
+
+async def body_of(request: Request, kind: type[T]) -> T:
+    """The request's body. Raises UserError if it is too long or not of this kind."""
+    data = b""
+    async for part in request.stream():
+        data += part
+        if len(data) > MOST_BODY:
+            raise UserError("the request is too long")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UserError(f"this is not what the page sends: {error}") from None
+
+
+class Named(msgspec.Struct, forbid_unknown_fields=True):
+    """A request about one run."""
+
+    run: str
+
+
+@final
+class Studio:
+    """The answers about one folder of runs."""
+
+    def __init__(self, root: Path, exports: Path) -> None:
+        self.root = root
+        self.index = Index(root)
+        self.tables = curves.Tables()
+        self.started = Started(root)
+        self.agents = Agents(self.index, exports)
+        self._stopping: dict[str, list[dict[str, Any]]] = {}
+
+    def runs(self, request: Request) -> Response:
+        """The rows of all runs; nothing if the page has this revision."""
+        rows = self.index.ask()
+        failures = self.started.failures()
+        version = f"{self.index.revision} {len(rows)} {len(failures)}"
+        slow = any(row.error.startswith("its disk") for row in rows)
+        if request.query_params.get("since") == version and not slow:
+            return Response(status_code=204)
+        found = {"version": version, "root": str(self.root), "rows": rows, "failures": failures}
+        return answer(found)
+
+    def named(self, request: Request) -> dict[str, Path]:
+        """The runs that a request names. Raises UserError if there are none of these names."""
+        names = [*dict.fromkeys(request.query_params.getlist("run"))][:MOST_RUNS]
+        if not names:
+            raise UserError("choose a run")
+        return {name: self.index.run(name) for name in names}
+
+    def columns(self, request: Request) -> Response:
+        """The columns of numbers that any of these runs has."""
+        names = dict[str, None]()
+        for run in self.named(request).values():
+            try:
+                names |= dict.fromkeys(self.tables.columns(run))
+            except UserError:  # told beside its curve
+                continue
+        return answer([*names])
+
+    def curves(self, request: Request) -> Response:
+        """Curves, see `curves.drawn`."""
+        given = request.query_params
+        window = given.get("window", "1")
+        found = curves.drawn(
+            self.tables,
+            self.named(request),
+            given.get("column", ""),
+            x="seconds" if given.get("x") == "seconds" else "steps",
+            window=int(window) if window.isdecimal() and 0 < int(window) <= 10_000 else 1,
+            seeds=given.get("seeds") == "1",
+        )
+        return answer(found)
+
+    def run(self, request: Request) -> Response:
+        """A run's heat map, starts and commands."""
+        name, run = next(iter(self.named(request).items()))
+        heat: dict[str, Any] = {"levels": [], "edges": [], "returns": []}
+        error = ""
+        try:
+            heat = self.tables.heat(run)
+        except UserError as damaged:
+            error = str(damaged)
+        starts = history(run)
+        agent = str(starts[0].get("agent", "")) if starts else ""
+        about = {"heat": heat, "error": error, "starts": starts}
+        return answer({**about, "name": name, "commands": commands(run, agent)})
+
+    def configs(self, request: Request) -> Response:
+        """How the configs of runs differ."""
+        runs = self.named(request)
+        return answer({"runs": [*runs], "rows": curves.differences(runs)})
+
+    def watchable(self, _: Request) -> Response:
+        """Whom the page can watch."""
+        return answer(self.agents.known())
+
+    async def onnx(self, request: Request) -> Response:
+        """An agent's net as an ONNX file."""
+        name = request.query_params.get("agent", "")
+        source = await run_in_threadpool(self.agents.found, name)
+        path = await self.agents.onnx(name, source)
+        return FileResponse(path, headers={"Cache-Control": "no-store"})
+
+    async def stop(self, request: Request) -> Response:
+        """Stop a run, which saves. It is asked once: a second signal would end it at once."""
+        name = (await body_of(request, Named)).run
+        await run_in_threadpool(self.stop_once, name)
+        return answer({"stopping": name})
+
+    def stop_once(self, name: str) -> None:
+        """Stop this start of a run. Raises UserError if it was asked already."""
+        folder = self.index.run(name)
+        start = history(folder)[-1:]
+        if start and self._stopping.get(name) == start:
+            raise UserError("this run was asked to stop already, and is saving")
+        stop(folder)
+        self._stopping[name] = start
+
+    async def command(self, request: Request) -> Response:
+        """The command that the form stands for, or what is wrong with it so far."""
+        wanted = await body_of(request, Wanted)
+        try:
+            return answer({"command": await run_in_threadpool(self.started.command, wanted)})
+        except UserError as error:
+            return answer({"command": "", "flaw": str(error)})
+
+    async def start(self, request: Request) -> Response:
+        """Start a run."""
+        wanted = await body_of(request, Wanted)
+        await run_in_threadpool(self.started.start, wanted)
+        return answer({"started": wanted.name})
+
+
+def page(_: Request) -> Response:
+    """The page itself."""
+    return FileResponse(PAGE / "studio.html", headers={"Cache-Control": "no-cache"})
+
+
+def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
+    """The whole application, behind its gate. exports: a folder for exported nets."""
+    studio = Studio(root, exports)
+    for suffix, kind in TYPES.items():
+        mimetypes.add_type(kind, suffix)
+    reads: dict[str, Callable[..., Any]] = {
+        "/": page,
+        "/api/runs": studio.runs,
+        "/api/columns": studio.columns,
+        "/api/curves": studio.curves,
+        "/api/run": studio.run,
+        "/api/configs": studio.configs,
+        "/api/agents": studio.watchable,
+        "/api/onnx": studio.onnx,
+        "/api/choices": lambda _: answer(choices()),
+    }
+    writes: dict[str, Callable[..., Any]] = {
+        "/api/stop": studio.stop,
+        "/api/command": studio.command,
+        "/api/start": studio.start,
+    }
+    routes = [
+        *(Route(path, read, methods=["GET"]) for path, read in reads.items()),
+        *(Route(path, write, methods=["POST"]) for path, write in writes.items()),
+        WebSocketRoute("/api/stream", Streams(studio.agents).watch),
+        Mount("/assets", StaticFiles(directory=PAGE / "assets", check_dir=False)),
+    ]
+    handlers: dict[Any, Any] = {UserError: refused, OSError: refused}
+    return Gate(Starlette(routes=routes, exception_handlers=handlers), token=token, port=port)

@@ -1,0 +1,170 @@
+"""What the pages draw of runs: curves, heat maps, and how configs differ."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.statistics import CONFIDENCE
+from retro_agents.run.config import flat
+from retro_agents.run.plot import smooth
+from retro_agents.studio.files import Table, read_json
+
+POINTS = 500
+"""Points of a curve that are sent: more than a page has pixels for."""
+BINS = 40
+"""Columns of a heat map."""
+LAUNCH = {"seed", "run_dir", "resume"}
+"""Fields in which the seeds of one experiment differ."""
+KINDS = ("metrics", "episodes", "timing")
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@final
+class Tables:
+    """The tables of all runs that somebody has looked at, each followed since."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, Table] = {}
+
+    def of(self, run: Path, kind: str) -> Table:
+        """A run's table, with its newest rows; empty if the run has none. Raises UserError if it is
+        damaged."""
+        table = self._known.setdefault(run / f"{kind}.csv", Table(run / f"{kind}.csv"))
+        try:
+            table.update()
+        except FileNotFoundError:
+            table.begin()
+        except OSError as error:
+            raise UserError(f"{kind}.csv cannot be read: {error.strerror or error}") from None
+        return table
+
+    def columns(self, run: Path) -> list[str]:
+        """The columns of numbers that a run has, as KIND/NAME."""
+        return [
+            f"{kind}/{name}"
+            for kind in KINDS
+            for name in self.of(run, kind).numbers
+            if name not in ("step", "env")
+        ]
+
+    def curve(self, run: Path, column: str, *, x: str, window: int) -> Curve:
+        """A column's numbers over the agent steps or seconds of a run, averaged over `window` rows.
+        Raises UserError if the run lacks it."""
+        kind, _, name = column.partition("/")
+        table = self.of(run, kind) if kind in KINDS else None
+        if table is None or name not in table.numbers:
+            raise UserError(f"has no {name or column}")
+        steps, values = table.column("step"), table.column(name)
+        good = np.isfinite(values)
+        steps, values = smooth(steps[good], values[good], window=window)
+        return (self.seconds(run, steps) if x == "seconds" else steps), values
+
+    def seconds(self, run: Path, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The time that a run had taken by each step, over all its starts."""
+        timing = self.of(run, "timing")
+        if not len(timing):
+            raise UserError("has no timing.csv")
+        seconds = timing.column("seconds")
+        passed = np.diff(seconds, prepend=0.0)
+        passed = np.where(passed < 0, seconds, passed)  # the clock begins anew with each start
+        return np.interp(steps, timing.column("step"), np.cumsum(passed))
+
+    def heat(self, run: Path) -> dict[str, Any]:
+        """Mean return on each level in each part of a run: levels, edges [BINS+1] in agent steps,
+        and returns [levels,BINS] with nan where no episode ended."""
+        table = self.of(run, "episodes")
+        if "level" not in table.texts:
+            return {"levels": [], "edges": [], "returns": []}
+        steps, r = table.column("step"), table.column("r")
+        edges = np.linspace(0, max(steps.max(), 1), BINS + 1)
+        at = np.clip(np.searchsorted(edges, steps, side="left") - 1, 0, BINS - 1)
+        names, row = np.unique(table.texts["level"], return_inverse=True)
+        sums, counts = np.zeros((2, len(names), BINS))
+        np.add.at(sums, (row, at), r)
+        np.add.at(counts, (row, at), 1)
+        with np.errstate(invalid="ignore"):
+            returns = sums / counts
+        return {"levels": names.tolist(), "edges": edges.tolist(), "returns": returns.tolist()}
+
+
+def thinned(curve: Curve) -> Curve:
+    """A curve with at most POINTS points, each the mean of its neighbours."""
+    steps, values = curve
+    if len(steps) <= POINTS:
+        return curve
+    starts = np.linspace(0, len(steps), POINTS, endpoint=False).astype(int)
+    sizes = np.diff(starts, append=len(steps))
+    return np.add.reduceat(steps, starts) / sizes, np.add.reduceat(values, starts) / sizes
+
+
+def together(curves: Sequence[Curve]) -> dict[str, list[float]]:
+    """The mean of the curves of several seeds where all are known, with Student's t interval."""
+    from scipy import stats
+
+    first, last = max(c[0][0] for c in curves), min(c[0][-1] for c in curves)
+    grid = np.linspace(first, last, 200 if first <= last else 0)
+    rows = np.array([np.interp(grid, *curve) for curve in curves])
+    mean, count = rows.mean(0), len(rows)
+    half = stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1) * rows.std(0, ddof=1) / count**0.5
+    found = {"x": grid, "y": mean, "low": mean - half, "high": mean + half}
+    return {name: values.tolist() for name, values in found.items()}
+
+
+def config_of(run: Path) -> dict[str, Any]:
+    """A run's config, flat. Raises UserError if it is damaged."""
+    try:
+        found = read_json(run / "config.json")
+    except OSError as error:
+        raise UserError(f"config.json cannot be read: {error.strerror or error}") from None
+    if not isinstance(found, dict):
+        raise UserError("config.json is damaged: it names no fields")
+    return flat(found)
+
+
+def experiment_of(run: Path) -> str:
+    """What the seeds of one experiment have in common."""
+    return repr({k: v for k, v in sorted(config_of(run).items()) if k not in LAUNCH})
+
+
+def drawn(
+    tables: Tables, runs: dict[str, Path], column: str, *, x: str, window: int, seeds: bool
+) -> list[dict[str, Any]]:
+    """A curve for each run, or with `seeds` for each experiment: its label, x, y, the interval low
+    and high of several seeds, or an error in a line."""
+    found: list[dict[str, Any]] = []
+    groups: dict[str, list[tuple[str, Curve]]] = {}
+    for name, run in runs.items():
+        try:
+            curve = tables.curve(run, column, x=x, window=window)
+            if len(curve[0]):
+                key = experiment_of(run) if seeds else name
+                groups.setdefault(key, []).append((name, curve))
+                continue
+            raise UserError("has no value yet")
+        except UserError as error:
+            found.append({"label": name, "error": str(error), "x": [], "y": []})
+    for rows in groups.values():
+        names = [name for name, _ in rows]
+        if len(rows) > 1:
+            label = f"{names[0]} and {len(rows) - 1} more"
+            found.append({"label": label, **together([curve for _, curve in rows])})
+        else:
+            steps, values = thinned(rows[0][1])
+            found.append({"label": names[0], "x": steps.tolist(), "y": values.tolist()})
+    return found
+
+
+def differences(runs: dict[str, Path]) -> list[dict[str, Any]]:
+    """The fields in which the configs of runs differ: name, and each run's value as text."""
+    configs = [config_of(run) for run in runs.values()]
+    names = dict.fromkeys(name for config in configs for name in config)
+    rows = [(name, [config.get(name) for config in configs]) for name in names]
+    return [
+        {"name": name, "values": ["–" if value is None else str(value) for value in values]}
+        for name, values in rows
+        if len(runs) == 1 or any(value != values[0] for value in values)
+    ]

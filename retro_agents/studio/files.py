@@ -1,0 +1,144 @@
+"""Reads files that a run may be writing at the same moment: never through a link, never twice."""
+
+import csv
+import json
+import os
+import stat
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retro_agents.ground.errors import UserError
+
+TAIL = 1 << 14
+"""Bytes at a table's end that are read for its newest rows, of which a hundred fit in."""
+MOST_BYTES = 1 << 22
+"""Bytes of the largest JSON file that is read."""
+
+
+def opened(path: Path) -> BinaryIO:
+    """Opens a regular file to read. Raises OSError for a link, a pipe or a device."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path.name} is not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds. Raises OSError, or UserError if it is damaged."""
+    with opened(path) as file:
+        data = file.read(MOST_BYTES + 1)
+    try:
+        if len(data) > MOST_BYTES:
+            raise ValueError
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise UserError(f"{path.name} is damaged: it is not whole JSON") from None
+
+
+def rows_of(data: bytes) -> list[list[str]]:
+    """The rows of CSV text, without a last one that is not yet whole."""
+    text = data[: data.rfind(b"\n") + 1].decode("utf-8", "replace")
+    return list(csv.reader(text.splitlines()))
+
+
+def last_rows(path: Path, tail: int = TAIL) -> tuple[list[str], list[list[str]]]:
+    """A table's header, and its newest whole rows: those in its last bytes. Raises OSError."""
+    with opened(path) as file:
+        header = next(iter(rows_of(file.readline())), [])
+        begin = file.tell()
+        at = max(begin, os.fstat(file.fileno()).st_size - tail)
+        file.seek(at)
+        data = file.read()
+    if at > begin:
+        data = data[data.find(b"\n") + 1 :]
+    return header, [row for row in rows_of(data) if len(row) == len(header)]
+
+
+def newest(path: Path, column: str, *, rows: int = 100) -> list[float]:
+    """A column's numbers in the newest rows; [] if there is no such file, or no such column."""
+    try:
+        header, found = last_rows(path)
+        at = header.index(column)
+        return [float(row[at]) for row in found[-rows:] if row[at]]
+    except (FileNotFoundError, ValueError):
+        return []
+
+
+@final
+class Table:
+    """A CSV table, of which each row is read once; `update` reads what was appended since.
+
+    Columns of numbers are float64 with nan for empty cells; others are lists of text.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.begin()
+
+    def begin(self, header: Sequence[str] = (), inode: int = 0) -> None:
+        """Forget all rows."""
+        self.header, self.inode, self.at = list(header), inode, 0
+        self.numbers: dict[str, array[float]] = {}
+        self.texts: dict[str, list[str]] = {}
+
+    def update(self) -> None:
+        """Read the rows that are new. A table that was written anew is read anew. Raises OSError,
+        or UserError if it is damaged."""
+        with opened(self.path) as file:
+            found = os.fstat(file.fileno())
+            line = file.readline()
+            header = next(iter(rows_of(line)), [])
+            if (header, found.st_ino) != (self.header, self.inode) or found.st_size < self.at:
+                self.begin(header, found.st_ino)
+                self.at = len(line) if header else 0
+            file.seek(self.at)
+            data = file.read()
+        self.at += data.rfind(b"\n") + 1
+        if rows := rows_of(data):
+            self.add(rows)
+
+    def add(self, rows: Sequence[Sequence[str]]) -> None:
+        """Add whole rows."""
+        try:
+            for name, cells in zip(self.header, zip(*rows, strict=True), strict=True):
+                self.put(name, cells)
+        except ValueError:
+            name = self.path.name
+            self.begin()
+            raise UserError(f"{name} is damaged: its rows do not fit its header") from None
+
+    def put(self, name: str, cells: Sequence[str]) -> None:
+        """Add cells to a column: of text if its first ones are no numbers."""
+        if name not in self.texts:
+            try:
+                values = array(
+                    "d", map(float, cells if all(cells) else (c or "nan" for c in cells))
+                )
+                self.numbers.setdefault(name, array("d")).extend(values)
+                return
+            except ValueError:
+                if self.numbers.get(name):
+                    raise
+                self.numbers.pop(name, None)
+        self.texts.setdefault(name, []).extend(cells)
+
+    def __len__(self) -> int:
+        sizes = [len(self.numbers[name]) for name in self.numbers]
+        return min([*sizes, *(len(self.texts[name]) for name in self.texts)], default=0)
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """A column of numbers; all nan if there is no such column."""
+        if name not in self.numbers:
+            return np.full(len(self), np.nan)
+        return np.array(self.numbers[name], np.float64)
+
+
+def table_paths(run: Path) -> Iterator[Path]:
+    """The tables that a run may have."""
+    yield from (run / f"{name}.csv" for name in ("metrics", "episodes", "timing"))

@@ -1,0 +1,102 @@
+"""Who may talk to the studio: whoever opened the address with its token, in a page of its own."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, final
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?")
+"""Names of this machine, on any port: one may be forwarded from another machine."""
+POLICY = (
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; "
+    "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+CLOSED = 1008
+"""WebSocket's code for a refusal."""
+
+
+@final
+class Gate:
+    """Refuses requests without the token, for another Host, or from another Origin.
+
+    The token comes once in the address; then a cookie holds it, which no script can read.
+    """
+
+    def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
+        self.app, self.token, self.cookie = app, token, f"studio-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        answer: Any = None
+        if reason := refusal(headers, writes=scope.get("method") not in ("GET", "HEAD")):
+            answer = PlainTextResponse(reason, 403)
+        elif scope["type"] == "http" and self.fits(token_in(scope)):
+            answer = RedirectResponse("/", 303)
+            answer.set_cookie(self.cookie, self.token, httponly=True, samesite="lax")
+        elif not self.fits(cookie_in(headers, self.cookie)):
+            answer = PlainTextResponse(
+                "Open the address that `retro-agents studio` printed.\n", 403
+            )
+        if answer is not None and scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": CLOSED})
+        else:
+            await (answer or self.app)(scope, receive, with_headers(send))
+
+    def fits(self, given: str) -> bool:
+        """Whether this is the token; the time that it takes tells nothing."""
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
+
+def refusal(headers: Headers, *, writes: bool) -> str:
+    """Why a request comes from elsewhere; "" if it does not. writes: whether it may change
+    something, or is a WebSocket."""
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if not HOST.fullmatch(host):
+        return "The studio answers only to this machine's own names.\n"
+    if origin != f"http://{host}" and (writes or origin is not None):
+        return "The studio answers only to its own pages.\n"
+    return ""
+
+
+def token_in(scope: Scope) -> str:
+    """The token in an address."""
+    query = scope["query_string"].decode("latin-1")
+    return parse_qs(query).get("token", [""])[0] if scope["path"] == "/" else ""
+
+
+def cookie_in(headers: Headers, name: str) -> str:
+    """The value of a cookie; "" without one."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def with_headers(send: Send) -> Send:
+    """Adds HEADERS to an answer, unless it has its own."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sent

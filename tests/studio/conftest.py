@@ -1,0 +1,92 @@
+"""A studio on a folder of runs, and a page that talks to it."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from retro_agents.studio.__main__ import HERE, listening
+
+uvicorn = pytest.importorskip("uvicorn")
+TOKEN = "correct-token"
+
+
+class Client:
+    """Asks a studio, as its page does unless told otherwise."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.host = port, f"{HERE}:{port}"
+
+    def headers(self, **others: str | None) -> dict[str, str]:
+        own = {"Host": self.host, "Cookie": f"studio-{self.port}={TOKEN}"}
+        return {k: v for k, v in {**own, **others}.items() if v is not None}
+
+    def ask(
+        self, path: str, body: Any = None, query: Any = (), **headers: str | None
+    ) -> tuple[int, Any]:
+        """The status and the content of an answer; a body is posted."""
+        connection = http.client.HTTPConnection(HERE, self.port, timeout=60)
+        if body is not None:
+            headers = {"Origin": f"http://{self.host}", **headers}
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        given = self.headers(**headers)
+        connection.putrequest(
+            "GET" if body is None else "POST",
+            f"{path}?{urlencode(query, doseq=True)}",
+            skip_host=True,
+        )
+        for name, value in {**given, "Content-Length": str(len(data or b""))}.items():
+            connection.putheader(name, value)
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        json_ = answer.headers.get("Content-Type") == "application/json"
+        return answer.status, json.loads(content) if json_ else content
+
+    def rows(self, until: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
+        """The runs' rows by name, as soon as they are as expected."""
+        deadline = time.monotonic() + 30
+        while True:
+            rows = {row["id"]: row for row in self.ask("/api/runs")[1]["rows"]}
+            if until(rows) or time.monotonic() > deadline:
+                return rows
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Client]]:
+    """Serves a folder."""
+    from retro_agents.studio import app, index
+    from retro_agents.studio.__main__ import server_of
+
+    page = tmp_path / "page"
+    (page / "assets").mkdir(parents=True)
+    (page / "studio.html").write_text("the page")
+    monkeypatch.setattr(app, "PAGE", page)
+    monkeypatch.setattr(index, "EVERY", 0.05)
+    ends: list[Callable[[], None]] = []
+
+    def serve(root: Path) -> Client:
+        listener = listening(0)
+        port = listener.getsockname()[1]
+        server = server_of(app.app_of(root, exports=tmp_path, token=TOKEN, port=port))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+
+        def end() -> None:
+            server.should_exit = True
+            thread.join()
+
+        ends.append(end)
+        return Client(port)
+
+    yield serve
+    for end in ends:
+        end()

@@ -1,0 +1,53 @@
+"""Run folders as trainings leave them, for tests of the studio.
+
+python -m tests.studio.runs FOLDER     # makes some, for the page's tests
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+LEVELS = tuple(f"BrambleDash-Genesis-v0:BrambleWood.Act{act}" for act in (1, 2, 3, 4, 5))
+
+
+def make_run(folder: Path, *, rows: int = 40, steps: int = 4_000, **config: Any) -> Path:
+    """A run of `rows` rows in each table up to `steps` agent steps; ended unless it has more."""
+    folder.mkdir(parents=True)
+    asked = {"levels": "bramble-train", "timesteps": steps, "seed": 0, **config}
+    write(folder / "config.json", {"run": asked, "learning_rate": config.get("rate", 3e-4)})
+    start = {
+        "agent": "ppo2",
+        "command": "python -m ppo2.train",
+        "begun": "2026-01-31T12:00:00+00:00",
+    }
+    write(folder / "provenance.json", [{**start, "ended": "2026-01-31T13:00:00+00:00"}])
+    at = [steps * (row + 1) // rows for row in range(rows)]
+    table(folder / "metrics.csv", "step,loss,entropy", [f"{s},{1 / (1 + s)},{s % 7}" for s in at])
+    table(folder / "timing.csv", "step,seconds", [f"{s},{s / 100}" for s in at])
+    played = [
+        f"{s},0,{LEVELS[i % 5]},{1000 + 100 * (i % 5)},90,0.5,{i % 2}" for i, s in enumerate(at)
+    ]
+    table(folder / "episodes.csv", "step,env,level,r,l,progress,finished", played)
+    return folder
+
+
+def write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content))
+
+
+def table(path: Path, header: str, rows: list[str]) -> None:
+    path.write_text("\n".join([header, *rows]) + "\n")
+
+
+def main() -> None:
+    root = Path(sys.argv[1])
+    for seed in range(3):
+        make_run(root / f"ppo2-{seed}", seed=seed, rows=200, steps=1_000_000)
+    make_run(root / "faster", rate=1e-3, steps=500_000)
+    make_run(root / "<img src=x onerror=document.title='harmed'>", timesteps=9_000)
+    (make_run(root / "damaged") / "config.json").write_text('{"run": ')
+
+
+if __name__ == "__main__":
+    main()

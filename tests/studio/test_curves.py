@@ -1,0 +1,63 @@
+"""What is drawn of runs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from retro_agents.studio.curves import POINTS, Tables, differences, drawn
+from tests.studio.runs import LEVELS, make_run
+
+
+def draw(runs: dict[str, Path], column: str = "metrics/entropy", **options: Any) -> Any:
+    return drawn(Tables(), runs, column, **{"x": "steps", "window": 1, "seeds": False, **options})
+
+
+def test_a_curve_has_a_columns_rows_over_steps_or_time(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", rows=4, steps=400)
+    (curve,) = draw({"one": run})
+    assert (curve["x"], curve["y"]) == ([100, 200, 300, 400], [2, 4, 6, 1])
+    with (run / "timing.csv").open("a") as file:
+        file.write("500,1\n")  # resumed: the clock begins anew
+    with (run / "metrics.csv").open("a") as file:
+        file.write("500,0,3\n")
+    assert draw({"one": run}, x="seconds")[0]["x"] == [1, 2, 3, 4, 5]
+
+
+def test_a_long_curve_is_thinned_to_means(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", rows=3 * POINTS, steps=30_000)
+    (curve,) = draw({"one": run}, "episodes/l")
+    assert len(curve["x"]) == POINTS and set(curve["y"]) == {90}
+
+
+def test_seeds_of_one_experiment_become_a_mean_with_an_interval(tmp_path: Path) -> None:
+    runs = {f"{seed}": make_run(tmp_path / f"{seed}", seed=seed) for seed in range(3)}
+    runs["other"] = make_run(tmp_path / "other", rate=1.0)
+    with (runs["1"] / "metrics.csv").open("a") as file:
+        file.write("4001,0,9\n")
+    mean, other = draw(runs, seeds=True)
+    assert (mean["label"], other["label"]) == ("0 and 2 more", "other")
+    assert np.less_equal(mean["low"], mean["y"]).all()
+
+
+def test_a_run_without_the_column_says_so_beside_the_others(tmp_path: Path) -> None:
+    runs = {"one": make_run(tmp_path / "one"), "two": make_run(tmp_path / "two")}
+    (runs["one"] / "metrics.csv").write_text("step,loss\n1,2,3\n")
+    found = {curve["label"]: curve.get("error") for curve in draw(runs)}
+    assert found == {"one": "metrics.csv is damaged: its rows do not fit its header", "two": None}
+
+
+def test_a_heat_map_has_mean_returns_of_each_level_in_time(tmp_path: Path) -> None:
+    heat = Tables().heat(make_run(tmp_path / "one", rows=40, steps=4_000))
+    assert heat["levels"] == [*LEVELS]
+    assert [row[:7] for row in heat["returns"]][1] == pytest.approx(
+        [np.nan, 1100, np.nan, np.nan, np.nan, np.nan, 1100], nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("rate", [3e-4, 1e-3])
+def test_configs_show_the_fields_that_differ(tmp_path: Path, rate: float) -> None:
+    runs = {"a": make_run(tmp_path / "a"), "b": make_run(tmp_path / "b", seed=1, rate=rate)}
+    names = [row["name"] for row in differences(runs)]
+    assert ("learning_rate" in names, "seed" in names) == (rate == 1e-3, True)

@@ -1,0 +1,77 @@
+"""Nobody but the studio's own page gets an answer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.conftest import TOKEN
+from tests.studio.runs import make_run
+
+SECRET = "outside"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Cookie": None}, 403),
+        ({"Cookie": "studio-{port}=wrong"}, 403),
+        ({"Cookie": "studio-{port}=é;;="}, 403),
+        ({"Host": "example.org"}, 403),
+        ({"Host": "127.0.0.1.example.org:{port}"}, 403),
+        ({"Origin": "http://example.org"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Host": "localhost:9000", "Origin": "http://localhost:9000"}, 200),
+    ],
+)
+def test_only_the_studios_own_page_is_answered(
+    studio: Any, tmp_path: Path, headers: dict[str, str], status: int
+) -> None:
+    client = studio(tmp_path)
+    given = {k: v and v.format(port=client.port) for k, v in headers.items()}
+    assert client.ask("/api/runs", **given)[0] == status
+
+
+def test_the_printed_address_gives_a_cookie_once(studio: Any, tmp_path: Path) -> None:
+    client = studio(tmp_path)
+    assert client.ask("/", query={"token": "wrong"}, Cookie=None)[0] == 403
+    assert client.ask("/", query={"token": TOKEN}, Cookie=None)[0] == 303
+    assert client.ask("/") == (200, b"the page")
+
+
+def test_what_changes_something_needs_the_pages_origin(studio: Any, tmp_path: Path) -> None:
+    assert studio(tmp_path).ask("/api/stop", {"run": "x"}, Origin=None)[0] == 403
+
+
+BAD = ["../secret", "..", "/etc/passwd", "one/../../secret", "secret\0", "linked", "%2e%2e/secret"]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: str) -> None:
+    make_run(tmp_path / "secret", levels=SECRET)
+    root = make_run(tmp_path / "runs" / "one").parent
+    (root / "linked").symlink_to(tmp_path / "secret")
+    client = studio(root)
+    asked = [
+        *((f"/api/{what}", {"run": bad}) for what in ("columns", "curves", "run", "configs")),
+        ("/api/curves", {"run": "one", "column": f"metrics/{bad}"}),
+        ("/api/curves", {"run": "one", "column": bad}),
+        ("/api/onnx", {"agent": bad}),
+        ("/api/onnx", {"agent": f"one@{bad}"}),
+        ("/assets/" + bad.replace("\0", ""), {}),
+    ]
+    for path, query in asked:
+        status, content = client.ask(path, query=query)
+        assert SECRET not in str(content) and status < 500, (path, query)
+        assert status >= 400 or content[0]["error"].startswith("has no"), (path, query)
+    wanted = {"agent": "ppo2", "name": "new", "levels": "bramble-train"}
+    for field in ("agent", "name", "preset", "levels"):
+        assert client.ask("/api/command", {**wanted, field: bad})[1]["flaw"], field
+    assert client.ask("/api/stop", {"run": bad})[0] == 400
+
+
+def test_bodies_that_are_not_the_pages_are_refused(studio: Any, tmp_path: Path) -> None:
+    client = studio(tmp_path)
+    for body in (b"", b"{", b"[" * 50_000, b'{"run": 1}', b"x" * 100_000, b'{"run":"a","b":1}'):
+        assert client.ask("/api/stop", body)[0] == 400

@@ -1,0 +1,120 @@
+"""What a row says of a run's files, whatever state they are in."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retro_agents.studio.files import Table
+from retro_agents.studio.index import described
+from tests.runs import ROOT
+from tests.studio.runs import make_run
+
+
+def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
+    row = described(make_run(tmp_path / "one", steps=4_000, timesteps=5_000), "one", 0)
+    assert (row.state, row.agent, row.steps, row.timesteps) == ("stopped", "ppo2", 4_000, 5_000)
+    assert row.mean == pytest.approx(1_200)  # of 40 episodes
+    assert row.random is not None and row.oracle is not None and row.random < row.oracle
+    assert described(tmp_path / "one", "one", 1).speed == pytest.approx(100)
+
+
+def foreign(run: Path) -> None:
+    checkpoint = run / "checkpoints" / "step-4000"
+    checkpoint.mkdir(parents=True)
+    meta = {"format": "retro-contest-agents checkpoint", "version": 99}
+    (checkpoint / "meta.json").write_text(json.dumps(meta))
+
+
+def piped(run: Path) -> None:
+    (run / "config.json").unlink()
+    os.mkfifo(run / "config.json")
+
+
+def linked(run: Path) -> None:
+    (run / "episodes.csv").unlink()
+    (run / "episodes.csv").symlink_to("/etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda run: (run / "config.json").write_text("{"), "config.json is damaged"),
+        (lambda run: (run / "config.json").write_text("[" * 10**5), "config.json is damaged"),
+        (lambda run: (run / "config.json").write_text("3"), "items"),
+        (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json is damaged"),
+        (piped, "config.json is not a regular file"),
+        (linked, "symbolic links"),
+        (foreign, "format version 99"),
+    ],
+)
+def test_a_damaged_run_says_so_in_one_line(tmp_path: Path, harm: Any, said: str) -> None:
+    run = make_run(tmp_path / "one")
+    harm(run)
+    error = described(run, "one", 0).error
+    assert said in error and "\n" not in error
+
+
+@pytest.mark.parametrize("cut", range(0, 300, 17))
+def test_a_half_written_run_has_a_row(tmp_path: Path, cut: int) -> None:
+    run = make_run(tmp_path / "one")
+    for name in ("metrics.csv", "episodes.csv", "timing.csv"):
+        (run / name).write_bytes((run / name).read_bytes()[:cut])
+    assert described(run, "one", 0).error == ""
+
+
+def test_a_table_is_read_on_and_anew_if_it_was_written_anew(tmp_path: Path) -> None:
+    path = make_run(tmp_path / "one", rows=3, steps=300) / "metrics.csv"
+    table = Table(path)
+    table.update()
+    assert table.column("step").tolist() == [100, 200, 300]
+    with path.open("a") as file:
+        file.write("400,1.5,\n50")  # a row, and a half
+    table.update()
+    assert table.column("step").tolist() == [100, 200, 300, 400]
+    draft = path.with_name("draft")
+    draft.write_text("step,loss,entropy,new\n100,1,2,3\n")
+    draft.replace(path)
+    table.update()
+    assert table.column("new").tolist() == [3]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from retro_agents.run.folder import alone_in, interruptible
+run = Path(sys.argv[1])
+with alone_in(run), interruptible(run) as stopped:
+    print("begun", flush=True)
+    while not stopped():
+        time.sleep(0.01)
+    (run / "saved").touch()
+"""
+
+
+def test_a_running_run_is_stopped_and_saves(studio: Any, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs" / "one", timesteps=9_000)
+    client = studio(run.parent)
+    command = [sys.executable, "-c", WRITER, str(run)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as it:
+        assert it.stdout is not None and it.stdout.readline()
+        assert client.rows(lambda rows: rows["one"]["state"] == "running")["one"]["speed"] == 100
+        assert client.ask("/api/stop", {"run": "one"})[0] == 200
+        it.wait(30)
+    assert (run / "saved").exists()
+    assert client.rows(lambda rows: rows["one"]["state"] == "stopped")["one"]["error"] == ""
+    assert client.ask("/api/stop", {"run": "one"})[0] == 400
+
+
+def test_strange_names_and_links_harm_nothing(studio: Any, tmp_path: Path) -> None:
+    root, strange = tmp_path / "runs", os.fsdecode(b"<b>\xff\n</b>")
+    make_run(root / strange)
+    (root / "loop").symlink_to(root)
+    rows = studio(root).rows(len)
+    assert [*rows] == ["<b>�\n</b>"]

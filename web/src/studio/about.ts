@@ -1,0 +1,92 @@
+/** One run in full: where it is on each level, how its config differs, and what can be done with it. */
+
+import { button, h } from "../views/dom";
+import { ask, type About as Answer, type Differences } from "./api";
+import { heatMap } from "./heat";
+
+export class About {
+  readonly root = h("section", { class: "about", hidden: true });
+  private shown = "";
+
+  constructor(private readonly fail: (error: Error) => void) {}
+
+  async show(run: string, chosen: string[]): Promise<void> {
+    const key = JSON.stringify([run, chosen]);
+    this.root.hidden = !run;
+    if (!run) return;
+    try {
+      const beside = [...new Set([run, ...chosen])];
+      const [about, differences] = await Promise.all([
+        ask<Answer>("run", { run }),
+        ask<Differences>("configs", { run: beside }),
+      ]);
+      const [heat, commands, config] = [
+        this.heat(about),
+        this.commands(about),
+        configs(differences),
+      ];
+      if (this.shown === key) this.root.children[0]?.replaceWith(heat);
+      else this.root.replaceChildren(heat, commands, config);
+      this.shown = key;
+    } catch (error) {
+      this.root.hidden = true;
+      this.shown = "";
+      this.fail(error as Error);
+    }
+  }
+
+  private heat({ name, heat, error }: Answer): HTMLElement {
+    return h(
+      "section",
+      { class: "box" },
+      h("h2", {}, `Return on each level over time: ${name}`),
+      error ? h("p", { class: "flaw" }, error) : heatMap(heat),
+    );
+  }
+
+  private commands({ commands, starts }: Answer): HTMLElement {
+    const begun = starts.at(0)?.command;
+    const all: [string, string][] = Object.entries(commands);
+    if (typeof begun === "string") all.unshift(["Started with", begun]);
+    return h(
+      "section",
+      { class: "box commands" },
+      h("h2", {}, "Commands"),
+      ...all.map(([what, command]) => copied(what, command)),
+    );
+  }
+}
+
+/** A command with a button that copies it. */
+export function copied(what: string, command: string): HTMLElement {
+  const field = h("input", { readonly: true, value: command, "aria-label": what });
+  const copy = button("Copy", () => {
+    field.select();
+    void navigator.clipboard?.writeText(command).then(() => (copy.textContent = "Copied"));
+  });
+  return h("div", { class: "command" }, h("span", {}, what), field, copy);
+}
+
+function configs({ runs, rows }: Differences): HTMLElement {
+  const alone = runs.length === 1;
+  const head = h("tr", {}, h("th", {}, ""), ...runs.map((run) => h("th", { scope: "col" }, run)));
+  const table = h(
+    "table",
+    {},
+    h("thead", {}, head),
+    h(
+      "tbody",
+      {},
+      ...rows.map(({ name, values }) =>
+        h("tr", {}, h("th", { scope: "row" }, name), ...values.map((value) => h("td", {}, value))),
+      ),
+    ),
+  );
+  const title = alone ? "Config" : "How the configs differ";
+  const nothing = h("p", { class: "line" }, "They do not differ.");
+  return h(
+    "section",
+    { class: "box configs" },
+    h("details", { open: !alone }, h("summary", {}, title), rows.length ? table : nothing),
+  );
+}

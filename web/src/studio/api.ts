@@ -1,0 +1,89 @@
+/** What the studio's server answers (retro_agents/studio/app.py). */
+
+export interface Run {
+  id: string;
+  state: "running" | "finished" | "stopped" | "killed" | "damaged";
+  error: string;
+  agent: string;
+  levels: string;
+  seed: number | null;
+  steps: number;
+  timesteps: number;
+  speed: number | null;
+  mean: number | null;
+  random: number | null;
+  oracle: number | null;
+  saved: number | null;
+  begun: number | null;
+}
+
+export interface Runs {
+  version: string;
+  root: string;
+  rows: Run[];
+  failures: Record<string, string>;
+}
+
+export interface Curve {
+  label: string;
+  error?: string;
+  x: number[];
+  y: (number | null)[];
+  low?: number[];
+  high?: number[];
+}
+
+export interface Heat {
+  levels: string[];
+  edges: number[];
+  returns: (number | null)[][];
+}
+
+export interface About {
+  name: string;
+  error: string;
+  heat: Heat;
+  starts: Record<string, unknown>[];
+  commands: Record<string, string>;
+}
+
+export interface Differences {
+  runs: string[];
+  rows: { name: string; values: string[] }[];
+}
+
+export interface Choices {
+  agents: Record<string, { presets: string[]; shipped: boolean }>;
+  splits: string[];
+}
+
+type Query = Record<string, string | string[]>;
+
+/** A query as the part of an address behind the ?. */
+export function queryOf(query: Query): string {
+  const found = new URLSearchParams();
+  for (const [name, values] of Object.entries(query))
+    for (const value of [values].flat()) found.append(name, value);
+  return found.toString();
+}
+
+async function answered<T>(asked: Promise<Response>): Promise<T | null> {
+  const answer = await asked.catch(() => {
+    throw new Error("The studio does not answer: is it still running?");
+  });
+  if (answer.status === 204) return null;
+  const text = await answer.text();
+  if (answer.status === 403) throw new Error(text);
+  const content = JSON.parse(text) as T & { error?: string };
+  if (!answer.ok) throw new Error(content.error ?? answer.statusText);
+  return content;
+}
+
+/** Ask for something; null if the page has it already. */
+export const maybe = <T>(what: string, query: Query = {}) =>
+  answered<T>(fetch(`/api/${what}?${queryOf(query)}`));
+
+export const ask = async <T>(what: string, query: Query = {}) => (await maybe<T>(what, query))!;
+
+export const tell = async <T>(what: string, body: unknown) =>
+  (await answered<T>(fetch(`/api/${what}`, { method: "POST", body: JSON.stringify(body) })))!;

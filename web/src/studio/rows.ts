@@ -1,0 +1,115 @@
+/** The table of runs. */
+
+import { button, h } from "../views/dom";
+import type { Run } from "./api";
+import { count, duration, hue, short } from "./text";
+
+const LEFT_OUT = /^[\w.-]+-Genesis-v0:/;
+
+export interface Marks {
+  /** Names of the chosen runs, in the order of their colours. */
+  chosen: string[];
+  open: string;
+}
+
+interface Calls {
+  choose(run: string, on: boolean): void;
+  open(run: string): void;
+  stop(run: string): void;
+}
+
+export class Rows {
+  readonly root = h("div", { class: "runs", role: "table", "aria-label": "Runs" });
+  private readonly rows = new Map<string, { key: string; element: HTMLElement }>();
+
+  constructor(private readonly calls: Calls) {}
+
+  show(runs: Run[], marks: Marks): void {
+    const head = h(
+      "div",
+      { class: "run head", role: "row" },
+      ...["", "Run", "State", "Steps", "Speed", "Return", ""].map((text) =>
+        h("span", { role: "columnheader" }, text),
+      ),
+    );
+    const focus = document.activeElement?.getAttribute("data-key");
+    const elements = runs.map((run) => {
+      const at = marks.chosen.indexOf(run.id);
+      const key = JSON.stringify([run, at, marks.open === run.id]);
+      const before = this.rows.get(run.id);
+      if (before?.key === key) return before.element;
+      const element = this.row(run, at, marks.open === run.id);
+      this.rows.set(run.id, { key, element });
+      return element;
+    });
+    this.root.replaceChildren(head, ...elements);
+    if (focus) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
+  }
+
+  private row(run: Run, at: number, open: boolean): HTMLElement {
+    const box = h("input", {
+      type: "checkbox",
+      checked: at >= 0,
+      "aria-label": `Draw ${run.id}`,
+      "data-key": `draw ${run.id}`,
+      onchange: (event: Event) =>
+        this.calls.choose(run.id, (event.target as HTMLInputElement).checked),
+    });
+    if (at >= 0) box.style.accentColor = hue(at);
+    const levels = run.levels.replace(LEFT_OUT, "");
+    const seed = run.seed === null ? "" : `seed ${run.seed}`;
+    const name = button(run.id, () => this.calls.open(run.id), {
+      class: "link",
+      "aria-expanded": String(open),
+      "data-key": `open ${run.id}`,
+    });
+    const about = [run.agent, levels, seed].filter(Boolean).join(" · ");
+    const stop = button("Stop", () => this.calls.stop(run.id), {
+      title: "The run saves a checkpoint and ends",
+      "data-key": `stop ${run.id}`,
+    });
+    const cells = [
+      h("span", { class: "draw", role: "cell" }, box),
+      h("span", { class: "what", role: "cell" }, name, h("small", {}, about)),
+      h("span", { role: "cell" }, h("b", { class: `state ${run.state}` }, run.state)),
+      h("span", { class: "steps", role: "cell" }, ...progress(run)),
+      h("span", { class: "speed", role: "cell" }, ...pace(run)),
+      h("span", { class: "return", role: "cell" }, ...standing(run)),
+      h("span", { class: "acts-cell", role: "cell" }, run.state === "running" && stop),
+    ];
+    const flaw = run.error && h("span", { class: "flaw", role: "cell" }, run.error);
+    return h(
+      "div",
+      { class: "run", role: "row", "data-run": run.id, "data-open": open },
+      ...cells,
+      flaw || null,
+    );
+  }
+}
+
+function progress({ steps, timesteps }: Run): HTMLElement[] {
+  if (!timesteps) return [];
+  const bar = h("i", { class: "gauge" });
+  bar.style.setProperty("--share", String(Math.min(1, steps / timesteps)));
+  return [h("output", {}, `${short(steps)} of ${short(timesteps)}`), bar];
+}
+
+function pace({ speed, steps, timesteps }: Run): HTMLElement[] {
+  if (!speed) return [];
+  const left = Math.max(0, (timesteps - steps) / speed);
+  return [h("output", {}, `${count(speed)} steps/s`), h("small", {}, `${duration(left)} left`)];
+}
+
+/** The newest return, between random play and the oracle where these are known. */
+function standing({ mean, random, oracle }: Run): HTMLElement[] {
+  if (mean === null) return [];
+  const text = h("output", {}, count(mean));
+  if (random === null || oracle === null) return [text];
+  const bar = h("i", { class: "gauge" });
+  bar.style.setProperty(
+    "--share",
+    String(Math.max(0, Math.min(1, (mean - random) / (oracle - random || 1)))),
+  );
+  bar.title = `random play ${count(random)}, oracle ${count(oracle)}`;
+  return [text, bar, h("small", {}, `random ${short(random)} · oracle ${short(oracle)}`)];
+}

@@ -1,0 +1,46 @@
+/** Numbers and times as people read them. */
+
+export const count = (value: number) => Math.round(value).toLocaleString("en");
+
+/** 1,250,000 as 1.25 M. */
+export function short(value: number): string {
+  const [size, unit] =
+    Math.abs(value) >= 1e6 ? [1e6, " M"] : Math.abs(value) >= 1e4 ? [1e3, " k"] : [1, ""];
+  return (value / size).toLocaleString("en", { maximumSignificantDigits: 3 }) + unit;
+}
+
+export function duration(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1) return `${Math.round(seconds)} s`;
+  if (minutes < 60) return `${minutes} min`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.round(minutes / 60 / 24)} days`;
+}
+
+/** metrics/mean_return as mean return. */
+export const nameOf = (column: string) =>
+  NAMES[column] ?? column.slice(column.indexOf("/") + 1).replaceAll("_", " ");
+
+const NAMES: Record<string, string> = {
+  "episodes/r": "return of episodes",
+  "episodes/l": "length of episodes",
+  "episodes/progress": "progress of episodes",
+  "episodes/finished": "share of episodes that finish",
+  "timing/seconds": "seconds since the start",
+};
+
+/** GAME:STATE as STATE. */
+export const levelOf = (level: string) => level.slice(level.lastIndexOf(":") + 1);
+
+/** Colours of runs, told apart in both colour schemes. */
+const HUES = [
+  "#3f9d5c",
+  "#d8692f",
+  "#4187e0",
+  "#a763d6",
+  "#bd9412",
+  "#d5487e",
+  "#1f9c9c",
+  "#8d7b66",
+];
+export const hue = (number: number) => HUES[number % HUES.length];

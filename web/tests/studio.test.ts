@@ -1,0 +1,99 @@
+/** The studio's pages in a browser, on runs that tests/studio/runs.py makes. */
+
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { CHROMIUM, launched } from "./browser";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const PYTHON = `${ROOT}.venv/bin/python`;
+const RUNS = CHROMIUM && existsSync(PYTHON);
+let folder = "";
+let studio: ChildProcess;
+let browser: Browser;
+let address = "";
+
+beforeAll(async () => {
+  if (!RUNS) return;
+  folder = mkdtempSync(`${tmpdir()}/studio-`);
+  execFileSync(PYTHON, ["-m", "tests.studio.runs", folder], { cwd: ROOT });
+  const words = ["-m", "retro_agents.studio", folder, "--port", "0", "--no-browser"];
+  studio = spawn(PYTHON, words, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  address = await new Promise((found) =>
+    studio.stdout!.once("data", (said) => found(/http:\S+/.exec(String(said))![0])),
+  );
+  browser = await launched();
+});
+afterAll(async () => {
+  await browser?.close();
+  studio?.kill();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+const SIZES = [
+  [1400, 900],
+  [390, 844],
+] as const;
+
+/** A test on a page at both sizes, which must not make errors. */
+function onPage(name: string, hash: string, check: (page: Page) => Promise<void>): void {
+  for (const [width, height] of SIZES)
+    test.skipIf(!RUNS)(`${name}, at ${width} pixels`, async () => {
+      const context = await browser.newContext({ viewport: { width, height } });
+      const page = await context.newPage();
+      const errors: string[] = [];
+      page.on("pageerror", (error) => errors.push(error.message));
+      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+      await page.goto(address);
+      await page.goto(`${address.split("?")[0]}${hash}`);
+      try {
+        await check(page);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect(wide).toBeLessThanOrEqual(width);
+        expect(errors).toEqual([]);
+      } finally {
+        await context.close();
+      }
+    });
+}
+
+onPage("runs have rows, whatever their names and files hold", "", async (page) => {
+  await page.locator(".run[data-run]").nth(5).waitFor();
+  expect(await page.locator(".run .flaw").allTextContents()).toEqual([
+    "config.json is damaged: it is not whole JSON",
+  ]);
+  expect(await page.locator(".run img").count()).toBe(0);
+  expect(await page.title()).toBe("Runs · Studio");
+});
+
+onPage("chosen runs are drawn over each other, also after a reload", "", async (page) => {
+  for (const run of ["ppo2-0", "ppo2-1", "faster"]) await page.getByLabel(`Draw ${run}`).check();
+  await page.locator(".plot canvas").nth(3).waitFor();
+  await page.getByText("Seeds as one curve").click();
+  await page.locator(".u-label", { hasText: "ppo2-0 and 1 more" }).first().waitFor();
+  await page.reload();
+  await page.locator(".u-label", { hasText: "faster" }).first().waitFor();
+});
+
+onPage(
+  "a run in full shows its levels, commands and config",
+  "#/runs?open=ppo2-2",
+  async (page) => {
+    await page.locator(".heat-row").nth(4).waitFor();
+    expect(await page.getByLabel("Resume it").inputValue()).toMatch(
+      /ppo2\.train --run-dir \S+ --resume/,
+    );
+    expect(await page.locator(".configs tr").count()).toBeGreaterThan(2);
+  },
+);
+
+onPage("the form shows its command, and refuses what would not start", "", async (page) => {
+  await page.getByText("Start a run").click();
+  const command = page.getByLabel("The same as");
+  await command.waitFor();
+  expect(await command.inputValue()).toMatch(/python -m ppo2\.train --run-dir/);
+  await page.getByLabel("Agent steps").fill("many");
+  await page.locator(".start .flaw", { hasText: "--timesteps" }).waitFor();
+});
