@@ -14,7 +14,7 @@ from retro_agents.run.settings import RunSettings
 
 @dataclass(frozen=True)
 class ESConfig:
-    """Search the last layers of a policy by evolution: on many levels, or on the contest's one."""
+    """Search a layer of a policy by evolution: on many levels, or on the contest's one."""
 
     run: RunSettings = RunSettings(
         levels=TRAINING,
@@ -22,6 +22,7 @@ class ESConfig:
         num_envs=1,
         rotate_every=0,
         run_dir="runs/es",
+        init="ppo2",
         checkpoint_every=1,
     )
     env: EnvSettings = env_settings()
@@ -34,7 +35,7 @@ class ESConfig:
 
     encoder: EncoderName = fixed(
         "nature",
-        group="The untrained PPO2 that is searched without --init",
+        group="The untrained PPO2 that is searched with --init ''",
         without="init",
         other_names=("architecture",),
     )
@@ -42,12 +43,13 @@ class ESConfig:
     hidden: Count = fixed(512, without="init", other_names=("feature_dim",))
     """Units of its fully connected layer."""
 
-    layer: Literal["head", "fc"] = fixed("head", group="What is searched")
-    """The last layer, or the fully connected one before it (1.6M weights with nature)."""
+    layer: Literal["head", "fc"] = fixed("fc", group="What is searched")
+    """The fully connected layer (401,664 weights in ppo2/pretrained, 1.6M with nature), or the last
+    one, behind it."""
 
-    pairs: Count = learning(16, group="A generation")
+    pairs: Count = learning(94, group="A generation")
     """Antithetic pairs of members per update: one adds the noise, one subtracts it."""
-    levels_per_generation: Natural = learning(2)
+    levels_per_generation: Natural = learning(0)
     """Levels per generation, drawn anew each time; 0: all. Pairs take them in turn, one episode per
     member. On a level with a single pair, only the order of its returns counts, not the margin."""
 

@@ -1,7 +1,9 @@
-"""Evolution Strategies on many processes: mpirun -n 4 python es/master.py --init CHECKPOINT …
+#!/usr/bin/env python3
+"""Evolution Strategies on many processes: mpirun -n 4 python es/master.py
 
-The flags are those of `python -m es.train`, and without mpirun it behaves the same. If a process
-fails or dies, all stop at once; --resume continues from the last checkpoint.
+Without flags it searches the fully connected layer of ppo2/pretrained on all training levels. The
+flags are those of `python -m es.train`, and without mpirun it behaves the same. If a process fails
+or dies, all stop at once; --resume continues from the last checkpoint.
 """
 
 import sys

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -143,14 +143,24 @@ class Rows:
         self.obs, _ = self.envs.reset(seed=seed)
         self.fresh = set(range(len(self.episodes)))
         """Rows that stand at a beginning."""
+        self.begun = 0
+        """Episodes of the generation up to the one that was claimed last."""
 
     def play(
-        self, plan: Plan, world: World, *, theta: NDArray[np.float32], budget: int
+        self,
+        plan: Plan,
+        world: World,
+        *,
+        theta: NDArray[np.float32],
+        budget: int,
+        tell: Callable[[int], None] = lambda begun: None,
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
         theta: the weights without noise, [D]. budget: agent steps after which play ends if rows do
         not begin what they claim; the generation is then incomplete, unless it ended by itself.
+        tell: called at every step with the number of episodes that all processes had begun when
+        this one last claimed one.
         """
         records: list[Record] = []
         claims, steps = world.claims(len(plan)), 0
@@ -161,6 +171,7 @@ class Rows:
             ended = self.step()
             steps += len(self.episodes)
             world.progress()
+            tell(self.begun)
             for row, report in ended.items():
                 if episode := self.episodes[row]:
                     records.append(episode.record(report))
@@ -178,7 +189,7 @@ class Rows:
         seeds: list[int | None] = [None] * len(self.episodes)
         names: list[str | None] = [None] * len(self.episodes)
         for row, number in zip(sorted(self.fresh), claims, strict=False):
-            task = plan.task(number)
+            task, self.begun = plan.task(number), number + 1
             seed = plan.episode_seed(task)
             if task.sign:
                 noise = self.noise(plan.generation, task.pair)

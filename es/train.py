@@ -1,8 +1,8 @@
 # PYTHON_ARGCOMPLETE_OK
 """Evolution Strategies' only loop: searching on many levels and playing one level both run it.
 
-python -m es.train --init runs/ppo2 --levels bramble-train --run-dir runs/es
-mpirun -n 4 python es/master.py --init runs/ppo2 --levels bramble-train --run-dir runs/es
+python -m es.train --run-dir runs/es
+mpirun -n 4 python es/master.py --init runs/ppo2 --levels bramble-train --run-dir runs/es-mpi
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def run(
         stack.enter_context(suppress(Interrupted))
         while run.goes_on():
             plan = training.plan()
-            records = training.play(plan)
+            records = training.play(plan, run.show)
             values = training.learn(plan, records) if len(records) == len(plan) else {}
             run.after(training.episodes(plan, records), values, timing=training.timing)
     return training.agent

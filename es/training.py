@@ -2,6 +2,7 @@
 
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,12 +19,22 @@ from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.actors import actor_seed
 from retro_agents.games.families import level_names
 from retro_agents.ground.device import prepare_device
+from retro_agents.ground.progress import duration
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
 Records = NDArray[np.void]
+
+
+def so_far(plan: Plan, begun: int, *, playing: int, seconds: float) -> str:
+    """Says how far a generation is. begun: episodes that were begun, of which up to `playing` are
+    not over. seconds: since its start."""
+    text = f"generation {plan.generation + 1}: episode {begun} of {len(plan)}"
+    if (ended := begun - playing) <= 0:
+        return text
+    return f"{text}, update in {duration(seconds / ended * (len(plan) - ended))}"
 
 
 @dataclass
@@ -72,14 +83,21 @@ class Training(RunState):
             evaluates=config.evaluate_every > 0 and self.generation % config.evaluate_every == 0,
         )
 
-    def play(self, plan: Plan) -> Records:
+    def play(self, plan: Plan, show: Callable[[int, str], None]) -> Records:
         """Plays a generation. Returns the records of all processes, in the order of the plan; some
         are missing if environments that start episodes by themselves have used up the budget.
-        Raises RuntimeError if the weights of the processes differ."""
+        Raises RuntimeError if the weights of the processes differ. show: called at every step with
+        the agent steps of the run before this generation, and how far the generation is."""
         world, theta, start = self.world, self.learner.theta, time.monotonic()
         waited, sent = world.waited, world.sent
         budget = self.config.run.timesteps - self.env_steps
-        own, steps = self.rows.play(plan, world, theta=theta, budget=budget)
+        playing = world.size * len(self.rows.episodes)
+
+        def tell(begun: int) -> None:
+            seconds = time.monotonic() - start
+            show(self.env_steps, so_far(plan, begun, playing=playing, seconds=seconds))
+
+        own, steps = self.rows.play(plan, world, theta=theta, budget=budget, tell=tell)
         head = np.array([steps, zlib.crc32(theta.tobytes())], np.int64).tobytes()
         answers = world.exchange(head + own.tobytes(), may_leave=True)
         heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])

@@ -75,6 +75,7 @@ def ranks(count: int, options: Options, folder: Path) -> Row:
     run = [
         *(str(Path(sys.executable).parent / "mpirun"), "-n", str(count), sys.executable),
         *("es/master.py", "--levels", LEVEL, "--run-dir", str(folder), "--device", "cpu"),
+        *("--init", "", "--layer", "head"),
         *("--episode-steps", str(CAP), "--pairs", str(MEMBER_PAIRS), "--timesteps", str(steps)),
         *("--checkpoint-every", "0", "--evaluate-every", "0", "--backend", options.backend),
     ]

@@ -44,6 +44,7 @@ class Progress:
         self._began = self._last_line = clock()
         self._history: deque[tuple[float, int]] = deque([(self._began, start)])
         self._numbers: dict[str, float] = {}
+        self._doing = ""
         self._bar: Bar | None = None
         console = Console(file=self._stream)
         if console.is_terminal:
@@ -66,10 +67,10 @@ class Progress:
             self._history.popleft()
         self.at(step)
 
-    def at(self, step: int) -> None:
-        """Reports that `step` steps are done, between calls of `update`. The speed shown is
-        measured from one `update` to another."""
-        self._step, now = step, self._clock()
+    def at(self, step: int, doing: str = "") -> None:
+        """Reports that `step` steps are done, between calls of `update`, and in words what is being
+        done. The speed shown is measured from one `update` to another."""
+        self._step, self._doing, now = step, doing, self._clock()
         if self._bar is not None:
             self._bar.update(self._task, completed=step, text=self._text())
         elif now - self._last_line >= LINE_SECONDS:
@@ -104,13 +105,13 @@ class Progress:
         rate = self.steps_per_second()
         digits = ".0f" if rate >= 10.0 else ".2g"
         speed = f"{rate:{digits}} {self._unit}/s" if rate > 0 else ""
-        left = f"{_duration((self._total - self._step) / rate)} left" if rate > 0 else ""
+        left = f"{duration((self._total - self._step) / rate)} left" if rate > 0 else ""
         shown = list(self._numbers.items())[:SHOWN]
         numbers = [f"{name} {_number(value)}" for name, value in shown]
-        return ", ".join(part for part in (speed, left, *numbers) if part)
+        return ", ".join(part for part in (self._doing, speed, left, *numbers) if part)
 
     def _print_line(self, now: float, *, ended: bool = False) -> None:
-        took = f" in {_duration(now - self._began)}" if ended else ""
+        took = f" in {duration(now - self._began)}" if ended else ""
         done = f"{self._step}/{self._total} {self._unit}"
         line = ", ".join(filter(None, (f"{self._description}: {done}{took}", self._text())))
         print(line, file=self._stream, flush=True)
@@ -121,7 +122,7 @@ def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Formats a duration: 65.2 -> '1 min 05 s'."""
     whole = max(round(seconds), 0)
     hours, minutes = divmod(whole // 60, 60)

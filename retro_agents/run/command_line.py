@@ -157,7 +157,9 @@ def _check_effects(config: Any, given: Iterable[str]) -> None:
             flag = _flag_for(f"{name}={values[name]}" if values[name] is False else name)
             raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
         if other and _is_on(values, other):
-            raise UserError(f"{flag_of(name)} has no effect with {_flag_for(other)}: leave one out")
+            off = flag_with(other, type(values[other])())
+            instead = "leave one out" if other in given else f"give {off} too"
+            raise UserError(f"{flag_of(name)} has no effect with {_flag_for(other)}: {instead}")
 
 
 def _is_on(values: Mapping[str, Any], condition: str) -> bool:

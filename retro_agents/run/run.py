@@ -178,10 +178,10 @@ class Run:
             self.save()
         self.clock = self.training.clock
 
-    def show(self, env_steps: int) -> None:
-        """Shows how far the run is, between two calls of `after`."""
+    def show(self, env_steps: int, doing: str = "") -> None:
+        """Shows how far the run is, and in words what it is doing, between two calls of `after`."""
         if self.reports is not None:
-            self.reports.progress.at(env_steps)
+            self.reports.progress.at(env_steps, doing)
 
     def save(self) -> None:
         """Saves a checkpoint, unless this step has one. A resumed run writes its own, even of the

@@ -24,7 +24,10 @@ FLAGS = [
 NET = ["--encoder", "data-efficient", "--hidden", "16"]
 """Of every agent that has a net of its own: all but JERK, and ES where it begins from another's."""
 TOO = {
-    "es": ["--episode-steps", "5", "--pairs", "2", "--checkpoint-every", "1", "--timesteps", "400"],
+    "es": [
+        *("--layer", "head", "--levels-per-generation", "2"),
+        *("--episode-steps", "5", "--pairs", "2", "--checkpoint-every", "1", "--timesteps", "400"),
+    ],
     "impala": [
         *("--rollout-steps", "6", "--batch-size", "12", "--rotate-every", "20"),
         *("--learning-rate", "1e-3"),
@@ -50,6 +53,7 @@ def words(agent, *flags):
     """The arguments of a tiny run's command."""
     parts = [] if "--preset" in flags else PARTS.get(agent, [])
     net = [] if agent in ("jerk", "tally") or (agent == "es" and "--init" in flags) else NET
+    net = ["--init", "", *net] if agent == "es" and net else net
     return [*FLAGS, *net, *TOO.get(agent, []), *parts, *map(str, flags)]
 
 

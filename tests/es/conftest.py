@@ -12,6 +12,8 @@ def quick():
         levels=",".join(LEVELS),
         timesteps=100_000,
         device="cpu",
+        init="",
+        layer="head",
         image_height=36,
         image_width=36,
         hidden=32,

@@ -97,12 +97,20 @@ def test_mistake_of_a_process_alone_stays_what_it_is():
 def test_mistake_is_one_line_and_the_end_of_all_processes(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     done = with_mpi(
-        "es/master.py", "--levels", "BrambleDash-Genesis-v0:BrambleWood.Act1", "--hidden", "8",
-        "--run-dir", str(tmp_path),
+        "es/master.py", "--levels", "BrambleDash-Genesis-v0:BrambleWood.Act1", "--init", "",
+        "--hidden", "8", "--run-dir", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 2
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1 and "already holds a run" in lines[0]
+
+
+@needs_mpirun
+def test_mpirun_starts_the_file_by_its_first_line():
+    path = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = [str(MPIRUN), "-n", "2", "es/master.py", "--pairs", "0"]
+    done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 2 and "--pairs 0: expected" in done.stderr
 
 
 CRASH = """
@@ -128,7 +136,7 @@ def test_error_in_one_process_ends_those_that_wait_for_it():
 def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
     words = (
         *("--levels", "BrambleWood.Act1", "--num-envs", "2", "--pairs", "2", "--timesteps", "9e9"),
-        *("--encoder", "data-efficient", "--hidden", "8", "--episode-steps", "9"),
+        *("--init", "", "--encoder", "data-efficient", "--hidden", "8", "--episode-steps", "9"),
         *("--image-height", "36", "--image-width", "36", "--run-dir", str(tmp_path)),
     )
     command = [str(MPIRUN), "-n", "2", sys.executable, "es/master.py", *words]

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from es.agent import ESAgent
+from es.memory import Plan, draw_levels
 from es.mpi import Agreed, World
-from es.train import run, train_in_world
+from es.train import parse, run, train_in_world
+from es.training import so_far
+from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced, to_dict
@@ -127,6 +131,37 @@ def test_metrics_are_those_of_the_episodes(quick, tmp_path):
     timing = read_columns(tmp_path / "run/timing.csv")
     assert timing["step"].tolist() == metrics["step"].tolist()
     assert (np.diff(timing["seconds"]) > 0).all() and (timing["steps_per_second"] > 0).all()
+
+
+def test_without_flags_the_shipped_policys_connected_layer_is_searched_on_all_levels():
+    config = parse([])
+    agent = ESAgent.start(config, config.run.init)
+    assert agent.names == ["hidden.weight", "hidden.bias"] and len(agent.theta) == 401_664
+    levels = level_names(config.run.levels)
+    drawn = draw_levels(0, 5, levels=len(levels), count=config.levels_per_generation)
+    plan = Plan(0, 5, pairs=config.pairs, slots=drawn, evaluates=True)
+    assert set(plan.turns.tolist()) == set(range(len(level_names("bramble-train"))))
+
+
+@pytest.mark.parametrize(
+    ("begun", "said"),
+    [
+        (1, "generation 3: episode 1 of 10"),
+        (4, "generation 3: episode 4 of 10"),
+        (6, "generation 3: episode 6 of 10, update in 4 min 00 s"),  # 2 have ended, 8 are left
+    ],
+)
+def test_progress_of_a_generation_in_words(begun, said):
+    plan = Plan(0, 2, pairs=4, slots=(0, 1), evaluates=True)
+    assert so_far(plan, begun, playing=4, seconds=60.0) == said
+
+
+def test_a_run_says_how_far_its_first_generation_is(quick, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("retro_agents.ground.progress.LINE_SECONDS", 0.0)
+    run(Lanes(1), replaced(quick, timesteps=1, pairs=2), tmp_path)
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first == "es: 0/1 steps, generation 1: episode 1 of 5"
+    assert any("episode 5 of 5, update in" in line for line in lines)
 
 
 def config_file(tmp_path, config):

@@ -43,6 +43,19 @@ def test_plain_lines_come_every_ten_seconds_and_at_the_end():
     assert said(1, (1, {}, 0), unit="episodes").startswith("x: 1/1 episodes in 0 s")
 
 
+def test_what_is_being_done_comes_first_until_the_next_update():
+    clock, stream = Clock(), io.StringIO()
+    with Progress(100, "x", stream=stream, clock=clock) as progress:
+        clock.now += 10
+        progress.at(0, "episode 3 of 9")
+        clock.now += 10
+        progress.update(100, {"loss": 2.0})
+    assert stream.getvalue().splitlines() == [
+        "x: 0/100 steps, episode 3 of 9",
+        "x: 100/100 steps, 5 steps/s, 0 s left, loss 2",
+    ]
+
+
 def test_a_resumed_run_counts_its_own_steps_only_and_says_where_nothing_is_left():
     lines = said(1050, *steps(1001, 1050, per_second=10), start=1000).splitlines()
     assert lines[-1].startswith("x: 1050/1050 steps in 5 s, 10 steps/s")

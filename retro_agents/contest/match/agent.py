@@ -124,7 +124,7 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     for name in fields(found.Config, "contest", "rules"):
         if {name, f"no_{name}"} & given:
             raise UserError(f"{flag_of(name)} after -- is set by the contest: leave it out")
-    argv = [*(["--init", agent.checkpoint] if agent.checkpoint else []), *agent.flags]
+    argv = ["--init", agent.checkpoint, *agent.flags]
     own = bool(agent.checkpoint) and not given & {"preset", "config"}
     own = own and agent_of(Path(agent.checkpoint)) == agent.name
     if own:
