@@ -24,14 +24,20 @@ export class Acts {
   );
   private readonly cards = new Map<string, HTMLAnchorElement>();
   private readonly waiting: [Act, HTMLCanvasElement][] = [];
+  private marked = "";
   private engine: { of: Uint8Array; engine: Engine } | null = null;
 
   constructor(
     private readonly world: World,
     private readonly link: (act: Act) => string,
   ) {
-    this.add([...world.acts.values()]);
+    const first = h("div", {});
+    // The cards take longer than the first picture, which therefore comes before them.
+    requestAnimationFrame(() =>
+      setTimeout(() => first.append(this.zones([...world.acts.values()]))),
+    );
     this.root.append(
+      first,
       h("h2", { class: "under" }, "New acts"),
       h(
         "p",
@@ -50,9 +56,14 @@ export class Acts {
     this.add(await this.world.fetchSeed(seed), `New acts of seed ${seed}`);
   }
 
-  /** Add the cards of acts, zone by zone. under: a title over them. */
-  add(acts: Act[], under = ""): void {
+  /** Add the cards of acts under a title. */
+  add(acts: Act[], title: string): void {
     if (!acts.length) return;
+    this.root.append(h("div", {}, h("h2", { class: "under" }, title), this.zones(acts)));
+  }
+
+  /** The cards of acts, zone by zone. */
+  private zones(acts: Act[]): HTMLElement {
     const list = h("div", { class: "zones" });
     for (const zone of new Set(acts.map((act) => act.zone))) {
       const cards = acts.filter((act) => act.zone === zone).map((act) => this.card(act));
@@ -61,8 +72,8 @@ export class Acts {
         h("div", { class: "zone" }, h("h3", {}, name), h("div", { class: "cards" }, ...cards)),
       );
     }
-    this.root.append(h("div", {}, under ? h("h2", { class: "under" }, under) : null, list));
     setTimeout(() => this.paint(), 300);
+    return list;
   }
 
   private card(act: Act): HTMLAnchorElement {
@@ -83,6 +94,7 @@ export class Acts {
       " ",
       kind,
     );
+    card.toggleAttribute("aria-current", act.id === this.marked);
     this.cards.set(act.id, card);
     this.waiting.push([act, canvas]);
     return card;
@@ -104,6 +116,7 @@ export class Acts {
 
   /** Mark the act that is played, and renew all links. */
   mark(id: string): void {
+    this.marked = id;
     for (const [name, card] of this.cards) {
       card.toggleAttribute("aria-current", name === id);
       card.href = this.link(this.world.acts.get(name)!);
