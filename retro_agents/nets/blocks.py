@@ -33,6 +33,26 @@ class SqueezeExcite(nn.Module):
         return x * self.gates(x)
 
 
+class GridMax(nn.Module):
+    """The maxima of a grid of cells over the image. [B,C,H,W] -> [B,C,cells,cells].
+
+    Source: PyTorch's AdaptiveMaxPool2d, which ONNX lacks.
+    """
+
+    def __init__(self, cells: int) -> None:
+        super().__init__()
+        self.cells = cells
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not torch.compiler.is_exporting():
+            return nn.functional.adaptive_max_pool2d(x, self.cells)
+        for dim in (2, 3):
+            size, cells = x.shape[dim], self.cells
+            bounds = [(i * size // cells, -(-(i + 1) * size // cells)) for i in range(cells)]
+            x = torch.stack([x.narrow(dim, a, b - a).amax(dim) for a, b in bounds], dim)
+        return x
+
+
 class SelfAttention(nn.Module):
     """Attention between all positions of the image: x + γ attention(x). [B,C,H,W] -> same.
 
@@ -52,7 +72,10 @@ class SelfAttention(nn.Module):
         query, key, value = (
             layer(x).flatten(2).transpose(1, 2) for layer in (self.query, self.key, self.value)
         )
-        seen = nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)
+        if torch.compiler.is_exporting():  # ONNX has no such attention
+            seen = (query @ key.transpose(1, 2)).softmax(2) @ value
+        else:
+            seen = nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)
         return x + self.gamma * seen.transpose(1, 2).reshape(x.shape)
 
 

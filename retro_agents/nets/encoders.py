@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.blocks import (
+    GridMax,
     MeanOverImage,
     ResidualBlock,
     SelfAttention,
@@ -124,7 +125,7 @@ def impala(
         inputs = outputs
     end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
     end = end[::-1] if "pool-first" in parts else end
-    end = [*end, nn.AdaptiveMaxPool2d(6)] if "max-pool" in parts else end
+    end = [*end, GridMax(6)] if "max-pool" in parts else end
     return Encoder([*ended(layers, inputs, parts), *end], image)
 
 

@@ -16,6 +16,8 @@ NETS = {
     "ppo2": (),
     "ppo2 gru": ("--recurrent", "gru", "--sequence-steps", "6", "--minibatches", "1"),
     "ppo2 lstm": ("--recurrent", "lstm", "--sequence-steps", "6", "--minibatches", "1"),
+    "ppo2 attention": ("--encoder", "impala", "--encoder-parts", "attention"),
+    "ppo2 max-pool": ("--encoder", "impala", "--encoder-parts", "max-pool"),
     "trpo": (),
     "sac": (),
     "es": (),
@@ -29,7 +31,16 @@ TOLERANCE = 1e-5
 def built(net):
     torch.manual_seed(0)
     name = net.partition(" ")[0]
-    return find(name).build(to_dict(tiny(name, *NETS[net])))
+    agent = find(name).build(to_dict(tiny(name, *NETS[net])))
+    if net == "ppo2 attention":
+        _open_attention(agent.net)
+    return agent
+
+
+def _open_attention(net):
+    """Attention begins closed: its one number is 0."""
+    (gamma,) = (each for each in net.parameters() if not each.ndim)
+    torch.nn.init.ones_(gamma)
 
 
 @pytest.mark.parametrize("net", NETS)
