@@ -6,19 +6,10 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from lsh_memory.plain import COARSE, LANES, SAMPLES, WORD, Codes, Floats, Found, Slots
+from lsh_memory.storage import BLOCK, PART
 from retro_agents.ground.compiled import compiled
-
-WORD = 64  # bits of a code per integer
-COARSE = 128  # bits of the first pass
-BLOCK, PART = 256, 32  # entries: a block is compared as a whole, then searched by parts
-SAMPLES = 4096  # entries from which the reach of the `wanted` nearest is estimated
-
-Floats = NDArray[np.float32]
-Codes = NDArray[np.uint64]
-Slots = NDArray[np.int64]
-Found = NDArray[np.int32]
 
 
 def _count_bits(context: Any, word: Any) -> Any:
@@ -183,15 +174,23 @@ def narrow(codes: Codes, code: Codes, found: Found, count: int, kept: int) -> in
     return left
 
 
-@compiled(nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True)
 def rank(vectors: Floats, found: Found, unit: Floats, slots: Slots, cosines: Floats) -> None:
-    """Write the best of the found slots and their cosines, best first."""
-    last = len(slots) - 1
+    """Write the best of the found slots and their cosines, best first. A cosine is summed in lanes,
+    which the processor adds at once, and always in the same order."""
+    last, whole = len(slots) - 1, len(unit) // LANES * LANES
+    lanes = np.empty(LANES, np.float32)
     for slot in found:
         vector = vectors[slot]
+        lanes[:] = 0.0
+        for start in range(0, whole, LANES):
+            for i in range(LANES):
+                lanes[i] += vector[start + i] * unit[start + i]
+        for i in range(len(unit) - whole):
+            lanes[i] += vector[whole + i] * unit[whole + i]
         cosine = np.float32(0.0)
-        for i in range(len(unit)):
-            cosine += vector[i] * unit[i]
+        for i in range(LANES):
+            cosine += lanes[i]
         if cosine > cosines[last]:
             place = last
             while place > 0 and cosines[place - 1] < cosine:

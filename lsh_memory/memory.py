@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Literal, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lsh_memory.kernels import Floats, Slots
+from lsh_memory.plain import Floats, Slots
 from lsh_memory.scan import ScanIndex
 from lsh_memory.storage import CENTRED_AT, Storage
+from lsh_memory.tables import TableIndex
 from retro_agents.ground.ranges import Count, Natural, check
 from retro_agents.run.config import from_dict
 
@@ -32,8 +33,11 @@ class MemoryConfig:
     merge_above: float = 0.9995
     """Cosine from which an entry with the same action is a near-duplicate; 1: only an equal one;
     above 1: none is."""
+    backend: Literal["scan", "tables"] = "scan"
+    """How neighbours are found: by a scan of all entries' codes, or by datasketch's LSH tables."""
     candidates: Count = 2_000
-    """Entries compared by whole codes, an eighth of them exactly: more recall costs more time."""
+    """Entries that a scan compares by whole codes, an eighth of them exactly: more recall costs
+    more time."""
     seed: Natural = 0
     """Seed of the hyperplanes."""
 
@@ -63,6 +67,24 @@ class ActionValues:
     weights: Floats
 
 
+class Index(Protocol):
+    """Finds slots of a storage. Cosines are exact, but a slot may be missed."""
+
+    def insert(self, slot: int) -> None:
+        """Update a slot that was just written."""
+
+    def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
+        """Units [B,F] -> slots [B,k], cosines [B,k], best first; -1 and -inf for missing ones."""
+
+    def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
+        """Slots whose cosine with unit [F] is at least `least`, and the cosines, in any order."""
+
+
+def squares_of(cosines: Floats) -> Floats:
+    """Squared distances of vectors of length 1 with these cosines."""
+    return np.maximum(2.0 - 2.0 * cosines, 0.0)
+
+
 @final
 class EpisodicMemory:
     """See the package's text. `merged` counts near-duplicates, `evicted` entries that made room."""
@@ -70,7 +92,11 @@ class EpisodicMemory:
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config
         self.storage = Storage(config.features, config.capacity)
-        self.index = ScanIndex(self.storage, candidates=config.candidates, seed=config.seed)
+        self.index: Index
+        if config.backend == "tables":
+            self.index = TableIndex(self.storage, seed=config.seed)
+        else:
+            self.index = ScanIndex(self.storage, candidates=config.candidates, seed=config.seed)
         self.merged = self.evicted = 0
 
     def __len__(self) -> int:
@@ -145,7 +171,7 @@ class EpisodicMemory:
     ) -> ActionValues:
         """`action_values` for each row [B,F]."""
         near = self.query_batch(embeddings, k)
-        squares = np.maximum(2.0 - 2.0 * near.cosines, 0.0)
+        squares = squares_of(near.cosines)
         counts = (near.slots >= 0) & (squares <= within**2)
         kernel = np.where(counts, 1.0 / (squares + KERNEL_DELTA), 0.0)
         chosen = near.actions[:, None, :] == np.arange(self.config.actions)[:, None]  # [B,A,K]
@@ -154,6 +180,28 @@ class EpisodicMemory:
         values = np.full(weights.shape, np.nan)
         np.divide(sums, weights, out=values, where=weights > 0.0)
         return ActionValues(values.astype(np.float32), weights.astype(np.float32))
+
+    def valued_actions(
+        self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0
+    ) -> NDArray[np.int32]:
+        """The action with the largest of `action_values` for each row [B,F] -> [B]; −1 without any
+        near entry."""
+        found = self.action_values_batch(embeddings, k, within=within)
+        best = np.where(np.isnan(found.values), -np.inf, found.values).argmax(axis=1)
+        return np.where((found.weights > 0.0).any(axis=1), best, -1).astype(np.int32)
+
+    def best_actions(
+        self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0
+    ) -> NDArray[np.int32]:
+        """The action of the entry with the largest return among the k nearest to each row [B,F],
+        without those farther from it than `within` -> [B]; −1 without any; of equals the nearest.
+        """
+        near = self.query_batch(embeddings, k)
+        counts = (near.slots >= 0) & (squares_of(near.cosines) <= within**2)
+        returns = np.where(counts, near.returns, -np.inf)
+        best = returns.argmax(axis=1)[:, None]
+        actions = np.take_along_axis(near.actions, best, axis=1)
+        return np.where(counts.any(axis=1, keepdims=True), actions, -1)[:, 0].astype(np.int32)
 
     def save(self, folder: Path | str) -> Path:
         """Write the memory into a folder, as a checkpoint without code that replaces an earlier one

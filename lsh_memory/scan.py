@@ -18,23 +18,11 @@ from typing import final
 
 import numpy as np
 
-from lsh_memory.kernels import BLOCK, COARSE, PART, WORD, Floats, Slots, nearest, sign_code, similar
-from lsh_memory.storage import Storage
+from lsh_memory.compiling import kernels
+from lsh_memory.plain import COARSE, WORD, Floats, Slots, random_signs
+from lsh_memory.storage import BLOCK, PART, Storage
 
-ROUNDS = 2
 BITS = 512  # of a whole code
-
-
-def random_signs(features: int, *, bits: int, seed: int) -> Floats:
-    """The signs for codes of `bits` bits, ±1 [ROUNDS,n]; the same seed gives the same bits.
-
-    Directions are measured from a centre: where all vectors point nearly the same way, angles at
-    the origin would distinguish them by few bits.
-    """
-    assert bits % WORD == 0 and bits > 0, bits
-    size = 1 << (max(features, bits) - 1).bit_length()
-    signs = np.random.default_rng(seed).integers(0, 2, (ROUNDS, size), dtype=np.int8)
-    return (2 * signs - 1).astype(np.float32)
 
 
 @final
@@ -55,7 +43,7 @@ class ScanIndex:
     def insert(self, slot: int) -> None:
         """Update the code of a slot that was just written."""
         storage, code = self.storage, self.codes[slot]
-        sign_code(storage.vectors[slot], storage.centre, self.signs, code)
+        kernels().sign_code(storage.vectors[slot], storage.centre, self.signs, code)
         self.planes[:, slot] = code[:2]
 
     def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
@@ -63,7 +51,7 @@ class ScanIndex:
         slots = np.full((len(units), k), -1, np.int64)
         cosines = np.full((len(units), k), -np.inf, np.float32)
         wanted, kept = max(self.wanted, 8 * k), max(self.wanted // 8, 3 * k)
-        nearest(self._memory(), self.storage.size, units, wanted, kept, slots, cosines)
+        kernels().nearest(self._memory(), self.storage.size, units, wanted, kept, slots, cosines)
         return slots, cosines
 
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
@@ -74,7 +62,7 @@ class ScanIndex:
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
         coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, BITS))
-        count = similar(self._memory(), self.storage.size, unit, coarse, fine)
+        count = kernels().similar(self._memory(), self.storage.size, unit, coarse, fine)
         slots = self.found[:count].astype(np.int64)
         cosines = self.storage.vectors[slots] @ unit
         return slots[cosines >= least], cosines[cosines >= least]

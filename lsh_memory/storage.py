@@ -5,9 +5,10 @@ from typing import final
 
 import numpy as np
 
-from lsh_memory.kernels import Floats, Slots
+from lsh_memory.plain import Floats, Slots
 
 CENTRED_AT = 1024
+BLOCK, PART = 256, 32  # entries: a block is compared as a whole, then searched by parts
 FIELDS = ("vectors", "actions", "returns", "used")
 
 

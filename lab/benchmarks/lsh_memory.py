@@ -41,7 +41,7 @@ def kept() -> Path:
 
 def run_here(case: str, options: Options) -> Row:
     """Measure one of our cases in this process."""
-    from lsh_memory import EpisodicMemory, MemoryConfig
+    from lsh_memory import EpisodicMemory, MemoryConfig, compiling
 
     make_embeddings()
     case, _, size = case.rpartition("-")
@@ -50,9 +50,8 @@ def run_here(case: str, options: Options) -> Row:
     actions = subset(np.load(kept())["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
     config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])
-    warm, memory = EpisodicMemory(config), EpisodicMemory(config)
-    warm.add(vectors[0], 0, 0.0)  # compiles
-    warm.query(vectors[0], K)
+    memory = EpisodicMemory(config)
+    compiling.wait()
     searcher = Searcher(
         add=lambda number, vector: memory.add(vector, int(actions[number]), float(number)),
         query=lambda vector: memory.query(vector, K).slots,

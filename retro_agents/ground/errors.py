@@ -26,6 +26,7 @@ EXTRAS = {
     "jinja2": "report",
     "matplotlib": "report",
     "argcomplete": "completion",
+    "datasketch": "lsh",
     "sb3_contrib": "benchmarks",
     "stable_baselines3": "benchmarks",
     "wandb": "wandb",

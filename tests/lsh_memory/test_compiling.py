@@ -1,0 +1,83 @@
+"""Searches until the kernels are compiled: in NumPy, with the same results to the last bit."""
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from lsh_memory import EpisodicMemory, MemoryConfig, compiling, kernels, plain
+from lsh_memory.compiling import Compiling
+from lsh_memory.storage import CENTRED_AT
+from tests.lsh_memory.test_scan import filled
+
+FEATURES = [1, 7, 32, 100]
+
+
+def units(vectors):
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_codes_are_the_same(features):
+    vectors = np.random.default_rng(0).normal(size=(20, features)).astype(np.float32)
+    signs = plain.random_signs(features, bits=512, seed=1)
+    for x in vectors:
+        codes = np.zeros((2, 8), np.uint64)
+        for code, module in zip(codes, (kernels, plain), strict=True):
+            module.sign_code(x, vectors[0], signs, code)
+        np.testing.assert_array_equal(*codes)
+
+
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize(
+    ("size", "wanted", "kept", "k"), [(1, 9, 9, 3), (300, 40, 9, 20), (9_000, 500, 62, 10)]
+)
+def test_searches_find_the_same_with_the_same_cosines(features, size, wanted, kept, k):
+    rng = np.random.default_rng(features)
+    vectors = rng.normal(size=(size, features)).astype(np.float32)
+    vectors[: size // 3] = vectors[-1]  # many are equal
+    storage, index = filled(vectors, candidates=100)
+    queries = units(rng.normal(size=(5, features)))
+    queries[0] = storage.vectors[-1]
+    found = []
+    for module in (kernels, plain):
+        slots, cosines = np.full((5, k), -1, np.int64), np.full((5, k), -np.inf, np.float32)
+        module.nearest(index._memory(), size, queries, wanted, kept, slots, cosines)
+        similar = [
+            index.found[: module.similar(index._memory(), size, query, 40, 170)].copy()
+            for query in queries
+        ]
+        found.append((slots, cosines, np.concatenate(similar)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_memory_is_the_same_whichever_searches(walk, monkeypatch):
+    made, steps = [], walk(CENTRED_AT + 200, 16) + 0.01
+    for module in (kernels, plain):
+        monkeypatch.setattr(
+            compiling, "started", lambda module=module: SimpleNamespace(module=module, error=None)
+        )
+        memory = EpisodicMemory(MemoryConfig(16, 3, capacity=CENTRED_AT + 100))
+        memory.add_batch(steps, np.arange(len(steps)) % 3, np.arange(float(len(steps))))
+        values = memory.action_values_batch(steps[::9]).values
+        made.append({**memory.arrays(), "values": values})
+    for name, array in made[0].items():
+        np.testing.assert_array_equal(array, made[1][name])
+
+
+def test_nobody_waits_for_the_compiler(monkeypatch):
+    going_on = threading.Event()
+    monkeypatch.setattr(Compiling, "compile", lambda self: going_on.wait())
+    began = Compiling()
+    monkeypatch.setattr(compiling, "started", lambda: began)
+    assert began.thread.is_alive() and compiling.kernels() is plain
+    going_on.set()
+
+
+def test_an_error_of_the_compiler_is_everybodys(monkeypatch):
+    broken = SimpleNamespace(module=plain, error=OSError("no room"))
+    monkeypatch.setattr(compiling, "started", lambda: broken)
+    with pytest.raises(OSError, match="no room"):
+        EpisodicMemory(MemoryConfig(16, 3)).query(np.ones(16))
