@@ -10,10 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
+from jerk.embedding import Embedder, FrameEmbedder, NetEmbedder, frozen
 from jerk.episode import Plan
 from jerk.learner import find_moves
 from jerk.memory import SequenceMemory
-from jerk.policy import EMBEDDING, BackingPolicy, Embedder, check_fits, policy_of, taken_policy
+from jerk.policy import BackingPolicy, check_fits, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_agents.contract.policy import Actions, Flags, Images, Play, one_or_many
 from retro_agents.ground.errors import UserError
@@ -53,11 +54,8 @@ class JerkAgent:
         self.policy: BackingPolicy | None = None
         self.embedder: Embedder | None = None
         self.memory: EpisodicMemory | None = None
-        if config.memory_share > 0.0:
-            self.embedder = Embedder(config)
-            self.memory = EpisodicMemory(
-                MemoryConfig(EMBEDDING, actions=self.spec.actions, capacity=MEMORY_CAPACITY)
-            )
+        if config.memory_share > 0.0 and config.memory_key == "frames":
+            self.remember_by(FrameEmbedder(config))
         self.rows: list[ReplayRow] = []
 
     @one_or_many
@@ -90,6 +88,28 @@ class JerkAgent:
                 actions[index] = action
         return actions
 
+    def remember_by(self, embedder: Embedder) -> None:
+        """Begin an empty episodic memory, with the embeddings of that embedder as keys."""
+        config, self.embedder = self.config, embedder
+        settings = MemoryConfig(
+            embedder.size,
+            actions=self.spec.actions,
+            capacity=MEMORY_CAPACITY,
+            merge_above=config.memory_merge_above,
+            backend="tables" if config.memory_tables else "scan",
+        )
+        self.memory = EpisodicMemory(settings)
+
+    def take(self, policy: BackingPolicy, *, keys: Mapping[str, torch.Tensor] | None) -> None:
+        """Take a policy to play, and if its net gives the memory's keys, begin a memory by them.
+        keys: weights of the net that gives them, if others; a net that learns gives them by a
+        copy of what it was."""
+        self.policy, config = policy, self.config
+        if config.memory_share > 0.0 and config.memory_key != "frames":
+            apart = bool(config.learn_every) or keys is not None
+            actor = frozen(policy.actor, keys) if apart else policy.actor
+            self.remember_by(NetEmbedder(actor, hidden=config.memory_key == "hidden"))
+
     def recognise(self, image: NDArray[np.uint8]) -> str:
         """The level whose first observation this is; "" if it is none."""
         for level, start in self.sequences.starts.items():
@@ -98,8 +118,14 @@ class JerkAgent:
         return ""
 
     def tensors(self) -> dict[str, Mapping[str, torch.Tensor]]:
-        """Nets for a checkpoint: the policy's."""
-        return {} if self.policy is None else {"net": self.policy.actor.net.state_dict()}
+        """Nets for a checkpoint: the policy's, and if another one gives the memory's keys, that."""
+        if self.policy is None:
+            return {}
+        nets: dict[str, Mapping[str, torch.Tensor]] = {"net": self.policy.actor.net.state_dict()}
+        keyed = self.embedder
+        if isinstance(keyed, NetEmbedder) and keyed.actor is not self.policy.actor:
+            nets["keys"] = keyed.actor.net.state_dict()
+        return nets
 
     def state(self) -> dict[str, Any]:
         """The rest of the agent, for msgpack."""
@@ -117,7 +143,7 @@ class JerkAgent:
         check_alike(made.env, self.config.env, source=saved.folder, wider=True)
         self.sequences.restore(saved.state["sequences"])
         if (policy := policy_of(saved, device=self.device)) is not None:
-            self.policy = policy
+            self.take(policy, keys=saved.tensors.get("keys"))
 
     def memory_arrays(self) -> dict[str, NDArray]:
         """The episodic memory for a run's checkpoint, as named arrays."""
@@ -129,6 +155,12 @@ class JerkAgent:
         names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
         if self.memory is None or not names:
             return
+        theirs = saved.config_as(JerkConfig).memory_key
+        if theirs != self.config.memory_key:
+            raise UserError(
+                f"{saved.folder} has a memory by {theirs}: give --memory-key {theirs}, or "
+                "--memory-share 0"
+            )
         arrays = {name.removeprefix(MEMORY_PREFIX): saved.arrays[name] for name in names}
         try:
             self.memory.restore(arrays)
@@ -154,11 +186,14 @@ class JerkAgent:
             named = saved
         if named is not None:
             with reading(named.folder):
-                self.policy = taken_policy(named, self.config, device=self.device)
+                self.take(taken_policy(named, self.config, device=self.device), keys=None)
         if self.policy is not None:
             check_fits(self.policy, self.config)
-        elif self.config.policy_replays:
-            raise UserError("--policy-replays needs a policy: give --policy CHECKPOINT")
+        elif self.config.needs_policy:
+            raise UserError(
+                "--policy-share, --policy-replays, --learn-every and --memory-key need a policy: "
+                "give --policy CHECKPOINT"
+            )
 
 
 def build(

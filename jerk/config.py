@@ -1,11 +1,12 @@
 """All settings of JERK, in one place."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import HELD_OUT, env_settings
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import Count, Natural, NonNegative, Share, Threads, check
+from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
 from retro_agents.run.fields import fixed, learning, machine, report
 from retro_agents.run.settings import RunSettings
 
@@ -24,8 +25,8 @@ class JerkConfig:
     sequences were found."""
     write_replay: bool = report(False, "switch")
     """Write the best runs to run_dir/replay, for rainbow.train --init and ppo2.clone."""
-    runs: Count = report(4, only_with="write_replay")
-    """Number of runs written per level."""
+    runs: Count = report(4, "memory", only_with=("write_replay", "learn_every"))
+    """Number of best runs per level that are written, or learned from."""
     torch_threads: Threads = machine(0)
     """CPU threads of the nets; 0: PyTorch decides."""
 
@@ -46,6 +47,11 @@ class JerkConfig:
     """Probability that an episode is a plain replay, at the first step."""
     exploit_growth: NonNegative = learning(1.0)
     """Growth of that probability over a run."""
+    exploit_power: Positive = learning(1.0, only_with="exploit_growth")
+    """Power of the completed fraction of the run by which it grows; 1: evenly, more: near the
+    end."""
+    exploit_by_return: Share = learning(0.0)
+    """Added to that probability, times the best sequence's mean return over 10,000."""
     latest_returns: Natural = learning(0)
     """Number of a sequence's latest replays that its mean return averages; 0: all."""
     go_on: bool = learning(False)
@@ -57,7 +63,15 @@ class JerkConfig:
     """Try variants of a sequence where its replays fail, judged by whether they get past."""
 
     mutate: bool = learning(False, group="Mutating")
-    """Episodes that are no plain replay first play the best sequence, if any, to a random step."""
+    """Episodes that are no plain replay first play a mutant of the best sequence, if any."""
+    cut_share: Share = learning(1.0, only_with="mutate")
+    """Largest fraction of a sequence that a mutant lacks at its end; every length is as likely."""
+    excise: bool = learning(False, only_with="mutate")
+    """Also take a stretch of up to a fifth out of a mutant; of a sequence of L steps with
+    probability L / 100."""
+    redraw: Share = learning(0.0, only_with="mutate")
+    """Draw single actions of a mutant anew: the last with this probability times the fraction of
+    10,000 points that the best sequence lacks, earlier ones less often, by e^-1 per 100 steps."""
     keep_ratio: Share = learning(0.0)
     """A run becomes a sequence if its return exceeds this fraction of the best."""
 
@@ -65,13 +79,37 @@ class JerkConfig:
         "", "checkpoint", "once", group="Exploring with a policy and a memory (hybrid)"
     )
     """A checkpoint of any agent that has a net; empty: init's, if it has one, or none."""
+    policy_share: Share = learning(0.0, "switch")
+    """Fraction of the bouts to the right that the policy plays when it explores, of those that the
+    memory does not play."""
     policy_replays: Share = learning(0.0, "switch", only_with="go_on")
     """Fraction of the bouts to the right that the policy plays in replays that have diverged or
-    ended; with a policy, it also plays the first episode on each level."""
-    policy_hold: Count = learning(1, only_with="policy_replays")
+    ended; it also plays the first episode on each level, unless policy_share is given."""
+    policy_hold: Count = learning(1, only_with=("policy_share", "policy_replays"))
     """Agent steps for which each of its actions is held: fewer changes help replays."""
     memory_share: Share = learning(0.0, "switch")
     """Fraction of the bouts to the right that the episodic memory plays, unless empty."""
+    memory_key: Literal["frames", "scores", "hidden"] = fixed("frames", only_with="memory_share")
+    """How it finds similar observations: by small frames, by the policy's scores of the actions
+    (PPO2's logits), or by the outputs of the policy's fully connected layer."""
+    memory_neighbours: Count = learning(50, only_with="memory_share")
+    """Number of similar steps that decide."""
+    memory_best: bool = learning(False, only_with="memory_share")
+    """Take the action of the similar step with the largest return; if off, that with the largest
+    mean return, weighted by similarity."""
+    memory_merge_above: NonNegative = learning(0.9995, only_with="memory_share")
+    """Cosine from which two steps with the same action are one, with the larger return; above 1:
+    never."""
+    memory_tables: bool = learning(False, only_with="memory_share", needs=("datasketch",))
+    """Find similar observations by datasketch's LSH tables, instead of by the faster scan."""
+
+    learn_every: Natural = fixed(0, group="Learning while it searches")
+    """Agent steps per update, in which the policy learns to act as the level's best runs did; 0:
+    it does not learn."""
+    batch_size: Count = learning(32, only_with="learn_every")
+    """Steps of these runs in an update's batch."""
+    learning_rate: Positive = learning(1e-4, only_with="learn_every", other_names=("lr",))
+    """Adam's learning rate."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -84,6 +122,17 @@ class JerkConfig:
                 "--memory-share and --policy-replays must be 1 or less together: lower "
                 f"--memory-share {self.memory_share:g}, or the other"
             )
+
+    @property
+    def needs_policy(self) -> bool:
+        """Whether a part of it uses a policy."""
+        keyed = bool(self.memory_share) and self.memory_key != "frames"
+        return bool(self.policy_share or self.policy_replays or self.learn_every or keyed)
+
+    @property
+    def keeps_runs(self) -> bool:
+        """Whether the best runs are kept, with their frames."""
+        return self.write_replay or self.learn_every > 0
 
 
 Config = JerkConfig

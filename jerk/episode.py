@@ -33,7 +33,7 @@ class Plan:
     chosen: list[int] = field(default_factory=list)
     """The variant that is played in each of the source's slots."""
     expected: NDArray[np.float32] | None = None
-    """The recorded return before each action of the sequence; None without recovery."""
+    """The recorded return before each action up to where it is known; None without recovery."""
     off: int = 0
     """Consecutive steps at which the return differed from the expected one."""
     missed: int | None = None
@@ -49,7 +49,7 @@ class Plan:
     def is_lost(self, gained: float) -> bool:
         """Whether the return has differed from the expected one for too many steps. To be called
         once before each action; gained: the return so far."""
-        if self.expected is None or self.pointer >= len(self.actions):
+        if self.expected is None or self.pointer >= min(len(self.actions), len(self.expected)):
             return False
         expected = float(self.expected[self.pointer])
         self.off = self.off + 1 if abs(expected - gained) > OFF_RETURN else 0

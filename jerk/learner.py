@@ -1,4 +1,4 @@
-"""JERK's rules: pure functions of actions, returns and random draws.
+"""JERK's rules: pure functions of actions, returns and random draws; then learning from runs.
 
 A sequence is the actions of one episode up to its furthest point. L is its length. Returns are the
 contest's, unscaled.
@@ -8,10 +8,19 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from jerk.config import JerkConfig
 from jerk.explorer import Actions, Moves, Rng
+from retro_agents.contract.policy import ScoringPolicy
 from retro_agents.ground.errors import UserError
+from retro_agents.run.optimiser import Adam
+
+GRADIENT_NORM = 10.0
+"""The gradients of learning from runs are clipped to this norm."""
 
 
 def find_moves(names: Sequence[str]) -> Moves:
@@ -61,7 +70,6 @@ class Shares(NamedTuple):
     """Current fractions of the bouts to the right that other players get."""
 
     policy: float = 0.0
-    """Positive only in replays."""
     memory: float = 0.0
 
 
@@ -109,14 +117,24 @@ def draw_player(rng: Rng, shares: Shares) -> BoutPlayer:
     return "memory" if draw < shares.policy + shares.memory else "rule"
 
 
-def exploit_probability(config: JerkConfig, env_steps: int) -> float:
-    """Probability that an episode replays the best sequence unchanged: bias + growth t/T, at most
-    1.
+MOST_RETURN = 10_000.0
+"""The contest's largest return on a level, about."""
 
-    Source: openai/retro-baselines, JERK, where it grows by 1.
+
+def exploit_probability(config: JerkConfig, env_steps: int, *, best: float) -> float:
+    """Probability that an episode replays the best sequence, of mean return `best`, unchanged: bias
+    + growth (t/T)^power + by_return R/10000, at most 1.
+
+    Source: openai/retro-baselines, JERK: 1/4 + t/T. The contest's entry: (R/10000 + (t/T)³) / 2.
     """
     done = env_steps / max(1, config.run.timesteps)
-    return min(1.0, config.exploit_bias + config.exploit_growth * done)
+    grown = config.exploit_growth * done**config.exploit_power
+    return min(1.0, config.exploit_bias + grown + config.exploit_by_return * part_of_most(best))
+
+
+def part_of_most(value: float) -> float:
+    """A return as a fraction of the largest one, from 0 to 1."""
+    return min(1.0, max(0.0, value / MOST_RETURN))
 
 
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
@@ -131,10 +149,76 @@ def is_kept(value: float, best: float, *, ratio: float) -> bool:
     return best <= 0.0 or value > ratio * best
 
 
-def mutate(actions: Actions, rng: Rng) -> Actions:
-    """Cuts off the tail of [L]; every length from 0 to L is equally likely.
+def mutate(
+    actions: Actions, rng: Rng, *, config: JerkConfig, best: float, choices: int
+) -> tuple[Actions, int]:
+    """Returns a mutant of the best sequence [L], and how many actions at its start are the
+    sequence's own. best: its mean return. choices: the number of actions.
 
-    Differs from the contest's entry, which cuts off up to L/5, removes stretches and redraws
-    actions: that does not repair early failures, and cost a tenth of the return.
+    Source: the contest's entry, which excises, cuts up to L/5 off the end, and draws actions anew.
     """
-    return actions[: int(rng.integers(0, len(actions) + 1))]
+    steps = np.arange(len(actions))
+    if config.excise:
+        steps = excise(len(actions), rng)
+    least = len(steps) - int(config.cut_share * len(steps))
+    steps = steps[: int(rng.integers(least, len(steps) + 1))]
+    mutant = actions[steps]
+    if config.redraw:
+        rate = config.redraw * (1.0 - part_of_most(best))
+        mutant = redraw(mutant, rng, rate=rate, choices=choices)
+    changed = (steps != np.arange(len(steps))) | (mutant != actions[steps])
+    return mutant, int(changed.argmax()) if changed.any() else len(steps)
+
+
+def excise(length: int, rng: Rng) -> NDArray[np.int64]:
+    """The steps of L that are left after up to L/5 in a row are taken out, with probability
+    L/100."""
+    steps = np.arange(length)
+    if rng.random() >= length / 100:
+        return steps
+    size = int(rng.integers(0, length // 5 + 1))
+    start = int(rng.integers(0, length - size + 1))
+    return np.delete(steps, slice(start, start + size))
+
+
+def redraw(actions: Actions, rng: Rng, *, rate: float, choices: int) -> Actions:
+    """Draws each action of [L] anew with probability rate e^(-d/100), d steps before the last."""
+    rates = rate * np.exp(-np.arange(len(actions))[::-1] / 100)
+    drawn = rng.integers(0, choices, len(actions))
+    return np.where(rng.random(len(actions)) < rates, drawn, actions).astype(np.uint8)
+
+
+def imitation_losses(scores: Tensor, actions: Tensor, weights: Tensor) -> Tensor:
+    """Cross entropy of the actions under softmax(scores), times the weights. [B,A], [B], [B] ->
+    [B]."""
+    return F.cross_entropy(scores, actions, reduction="none") * weights
+
+
+class Learner:
+    """The policy's net and Adam. Only `update` changes them."""
+
+    def __init__(self, policy: ScoringPolicy, config: JerkConfig) -> None:
+        self.policy = policy
+        policy.net.requires_grad_(True)  # that of Evolution Strategies comes without gradients
+        self.parameters = list(policy.net.parameters())
+        self.optimiser = Adam(self.parameters, lr=config.learning_rate)
+
+    def update(
+        self, obs: NDArray[np.uint8], actions: NDArray[np.int64], weights: NDArray[np.float32]
+    ) -> dict[str, float]:
+        """One step of Adam towards the actions of the best runs. obs [B,C,H,W], actions, weights
+        [B] -> metrics.
+
+        Source: self-imitation learning, Oh et al., arXiv:1806.05635. Differs: a run's steps count
+        by its return over the level's best, not by how far they exceed a learned value.
+        """
+        device = self.policy.device
+        scores = self.policy.scores(torch.from_numpy(obs).to(device))
+        targets = torch.from_numpy(actions).to(device)
+        losses = imitation_losses(scores, targets, torch.from_numpy(weights).to(device))
+        self.optimiser.zero_grad()
+        losses.mean().backward()
+        nn.utils.clip_grad_norm_(self.parameters, GRADIENT_NORM)
+        self.optimiser.step()
+        agrees = (scores.argmax(dim=1) == targets).float().mean()
+        return {"imitation_loss": losses.mean().item(), "imitation_agrees": agrees.item()}

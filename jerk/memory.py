@@ -1,7 +1,7 @@
 """JERK's memory per level: sequences of actions with the returns of all their replays, and the
 best runs with their frames."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from jerk.explorer import Actions
+from jerk.explorer import Actions, Rng
 from jerk.recovery import SequencePool
 from jerk.sequence import Place, StoredSequence
+from retro_agents.contract.envs import EnvSpec
 from retro_agents.experience.episodes import Episode
 
 MEAN = attrgetter("mean")
@@ -137,6 +138,28 @@ class SequenceMemory:
             ]
             for level, sequences in self.levels.items()
         }
+
+
+def sample(
+    runs: Sequence[Episode], count: int, rng: Rng, *, spec: EnvSpec
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
+    """Draws `count` steps of runs with frames, all steps alike -> observations [B,C,H,W], actions
+    [B], and weights [B]: each run's return as a fraction of its level's best, at least 0."""
+    best: dict[str, float] = {}
+    for run in runs:
+        best[run.level] = max(best.get(run.level, 0.0), run.total_reward)
+    ends = np.cumsum([len(run.actions) for run in runs])
+    drawn = rng.integers(0, ends[-1], count)
+    which = np.searchsorted(ends, drawn, side="right")
+    steps = drawn - np.concatenate([[0], ends])[which]
+    back = np.array(spec.steps_back)
+    obs, actions, weights = [], [], []
+    for run, step in zip([runs[index] for index in which], steps.tolist(), strict=True):
+        assert run.frames is not None, "runs with frames"
+        obs.append(np.concatenate(run.frames[np.maximum(step - back, 0)]))  # as `FrameHistory` does
+        actions.append(int(run.actions[step]))
+        weights.append(max(0.0, run.total_reward) / (best[run.level] or 1.0))
+    return np.stack(obs), np.array(actions, np.int64), np.array(weights, np.float32)
 
 
 class BestRuns:

@@ -1,12 +1,9 @@
-"""JERK's use of observations: an embedding, and another agent's policy."""
+"""Another agent's policy behind JERK."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-import cv2
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from jerk.config import JerkConfig
@@ -15,11 +12,6 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import check_alike, find
 from retro_agents.run.checkpoint import Checkpoint
 from retro_agents.run.config import flat
-
-SIDE = 21
-"""Height and width of a frame before it is projected."""
-EMBEDDING = 128
-"""Size of an observation's embedding."""
 
 
 @final
@@ -74,10 +66,15 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Backi
     if policy.actor.recurrent:
         raise UserError(f"{source} is recurrent, but JERK skips steps; give one that is not")
     check_alike(policy.actor.config.env, config.env, source=source, wider=True)
-    if not (config.policy_replays or config.write_replay):
+    if not (config.needs_policy or config.write_replay):
         raise UserError(
-            f"nothing would use the policy in {source}: give --policy-replays or --preset hybrid, "
-            "or leave the policy out"
+            f"nothing would use the policy in {source}: give --policy-share, --policy-replays or a "
+            "preset that has one (hybrid, entry), or leave the policy out"
+        )
+    if config.learn_every and not policy.actor.logits:
+        raise UserError(
+            f"--learn-every is for policies with logits, not for the values of {source}: leave it "
+            f"out; {policy.package}.train --init RUN learns from what the search found"
         )
     return policy
 
@@ -90,34 +87,3 @@ def check_fits(policy: BackingPolicy, config: JerkConfig) -> None:
             f"the policy has {theirs} actions and cannot learn from runs of {ours}; "
             "give the same --actions, or --no-write-replay"
         )
-
-
-class Embedder:
-    """Observations uint8 [N,C,H,W] -> unit vectors float32 [N,D], close for similar observations.
-
-    The newest and the oldest frame are shrunk and centred, then projected by a fixed random matrix.
-    """
-
-    def __init__(self, config: JerkConfig) -> None:
-        self.channels = config.env.spec().channels
-        inputs = 2 * SIDE * SIDE * self.channels
-        # The run's seed is not used, so that memories of several runs are comparable.
-        rng = np.random.default_rng(0)
-        matrix = rng.standard_normal((inputs, EMBEDDING), np.float32)
-        self.matrix = matrix / np.float32(np.sqrt(inputs))
-
-    def __call__(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        seen = self.features(obs)
-        projected = (seen - seen.mean(axis=1, keepdims=True)) @ self.matrix
-        length = np.sqrt(np.einsum("nd,nd->n", projected, projected))
-        return projected / np.maximum(length, np.float32(1e-6))[:, None]
-
-    def features(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """[N,C,H,W] -> [N,inputs]."""
-        last = obs.shape[1] - self.channels
-        small = [
-            cv2.resize(frame, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
-            for image in obs
-            for frame in (*image[: self.channels], *image[last:])
-        ]
-        return np.asarray(small, np.float32).reshape(len(obs), -1) / np.float32(255.0)

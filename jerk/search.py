@@ -26,8 +26,6 @@ from jerk.recovery import GIVE_UP_STEPS
 from jerk.sequence import StoredSequence
 from retro_agents.experience.advantages import returns_to_go
 
-MEMORY_NEIGHBOURS = 50
-"""Number of remembered steps that are asked what each action returned."""
 MEMORY_DISTANCE = 0.5
 """Steps at a larger distance are not asked (2: opposite)."""
 GAMMA = 0.99
@@ -48,13 +46,13 @@ class Search:
 
     def begin(self, level: str, *, env_steps: int) -> SearchEpisode:
         """Choose the purpose of an episode on that level. If the policy may play, it plays the
-        first one alone."""
+        first one alone, unless it has a share of exploration."""
         config, rng, best = self.config, self.rng, self.sequences.best(level)
         episode = SearchEpisode(level, rhythm=Rhythm.drawn(rng) if config.rhythm else None)
         if best is None:
-            if config.policy_replays > 0.0:
+            if config.policy_replays > 0.0 and not config.policy_share:
                 episode.bout = Bout(steps_left=-1, player="policy")
-        elif rng.random() < exploit_probability(config, env_steps):
+        elif rng.random() < exploit_probability(config, env_steps, best=best.mean):
             episode.kind, episode.plan = "replay", Plan.of(best)
             if config.slots:
                 done = env_steps / max(1, config.run.timesteps)
@@ -62,9 +60,12 @@ class Search:
                 episode.plan.actions = slots.applied(best.actions, best.slots, chosen)
                 episode.plan.chosen = chosen
         elif config.mutate:
-            actions = mutate(best.improved(), rng)
-            episode.kind = "mutant"
-            episode.plan = Plan(best, actions, len(actions), expected=best.gained)
+            choices = self.agent.spec.actions
+            actions, intact = mutate(
+                best.improved(), rng, config=config, best=best.mean, choices=choices
+            )
+            expected = None if best.gained is None else best.gained[:intact]
+            episode.kind, episode.plan = "mutant", Plan(best, actions, intact, expected=expected)
         self.counts[episode.kind] += 1
         return episode
 
@@ -82,7 +83,7 @@ class Search:
         if embeddings is not None:
             for episode, row in zip(episodes, embeddings.astype(np.float16), strict=True):
                 episode.embeddings.append(row)
-        if self.config.write_replay:
+        if self.config.keeps_runs:
             for episode, image in zip(episodes, obs, strict=True):
                 episode.frames.append(image[-agent.spec.channels :].copy())
         shares = self.shares()
@@ -100,7 +101,7 @@ class Search:
         return actions
 
     def shares(self) -> Shares:
-        """The fractions of the policy, and of the memory once it is not empty."""
+        """The fractions of the policy in replays, and of the memory once it is not empty."""
         config, memory = self.config, self.agent.memory
         share = config.memory_share if memory is not None and len(memory) else 0.0
         return Shares(policy=config.policy_replays, memory=share)
@@ -117,7 +118,7 @@ class Search:
             if not config.go_on:
                 return moves.wait, "rule"
         else:
-            shares = shares._replace(policy=0.0)
+            shares = shares._replace(policy=config.policy_share * (1.0 - shares.memory))
         if (rhythm := episode.rhythm) is not None:
             if episode.bout.steps_left == 0:
                 episode.bout = Bout(steps_left=-1, player=draw_player(rng, shares))
@@ -144,25 +145,25 @@ class Search:
             plan.give_up()
 
     def by_memory(self, rows: list[int], embeddings: Any) -> dict[int, int]:
-        """The actions with the highest value in the memory, for rows that have near neighbours."""
+        """The memory's actions, for rows that have near neighbours."""
         memory = self.agent.memory
         if not rows or memory is None or not len(memory):
             return {}
-        answers = memory.action_values_batch(
-            embeddings[rows], MEMORY_NEIGHBOURS, within=MEMORY_DISTANCE
-        )
-        near = np.flatnonzero((answers.weights > 0.0).any(axis=1)).tolist()
+        find = memory.best_actions if self.config.memory_best else memory.valued_actions
+        actions = find(
+            embeddings[rows], self.config.memory_neighbours, within=MEMORY_DISTANCE
+        ).tolist()
+        found = {row: action for row, action in zip(rows, actions, strict=True) if action >= 0}
         self.counts["asked"] += len(rows)
-        self.counts["answered"] += len(near)
-        best = np.where(np.isnan(answers.values), -np.inf, answers.values).argmax(axis=1)
-        return {rows[i]: int(best[i]) for i in near}
+        self.counts["answered"] += len(found)
+        return found
 
     def by_policy(
         self, rows: list[int], obs: NDArray[np.uint8], episodes: Sequence[SearchEpisode]
     ) -> dict[int, int]:
         """The policy's actions in these rows, if it may play: the one still held, or a new one."""
         policy, config = self.agent.policy, self.config
-        if policy is None or not config.policy_replays:
+        if policy is None or not (config.policy_share or config.policy_replays):
             return {}
         for row, episode in enumerate(episodes):
             episode.holding = max(0, episode.holding - 1) if row in rows else 0

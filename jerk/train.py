@@ -43,6 +43,7 @@ def run(
         while run.goes_on():
             actions = training.search.actions(training.episodes, obs)
             envs.step_async(actions)
+            training.learn()  # while the emulators run
             obs, rewards, terminated, _, infos = envs.step_wait()
             training.add(actions, rewards)
             episodes = []

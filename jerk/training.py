@@ -18,21 +18,23 @@ from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from jerk.episode import SearchEpisode
 from jerk.explorer import load_scripts
-from jerk.learner import furthest_point
-from jerk.memory import BestRuns
+from jerk.learner import Learner, furthest_point
+from jerk.memory import BestRuns, sample
 from jerk.recordings import Recordings
 from jerk.search import Search
+from lsh_memory import EpisodicMemory
 from retro_agents.contract.envs import VectorEnv, saved_states
-from retro_agents.experience.episodes import Episode, pack, unpack, write_episodes
+from retro_agents.experience.episodes import REPLAY, Episode, pack, unpack, write_episodes
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.files import write_text
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.folder import alone_in
+from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
-REPLAY = "replay"
+COUNTERS = ("env_steps", "updates", "first_run")
 
 
 class Kept(msgspec.Struct):
@@ -45,6 +47,7 @@ class Kept(msgspec.Struct):
     rng: dict[str, Any]
     jerk_rng: str
     recent_returns: list[float]
+    latest: dict[str, float]
     recordings: dict[str, Any] | None = None
 
 
@@ -56,6 +59,11 @@ class Training(RunState):
     config: JerkConfig
     num_envs: int
     env_steps: int = 0
+    updates: int = 0
+    first_run: int = 0
+    """Agent steps when the first of the best runs was there."""
+    latest: dict[str, float] = field(default_factory=dict)
+    """Metrics of the last update."""
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
     episodes: list[SearchEpisode] = field(default_factory=list)
 
@@ -69,9 +77,10 @@ class Training(RunState):
                 config.scripts, self.agent.moves.names
             )  # raises UserError if there are none
         self.search = Search(self.agent, np.random.default_rng(settings.seed))
-        self.sequences, self.memory = self.agent.sequences, self.agent.memory
+        self.sequences = self.agent.sequences
         self.runs = BestRuns(config.runs)
         self.spec = self.agent.spec
+        self.learner: Learner | None = None
         self.recordings: Recordings | None = None
         if config.record:
             self.recordings = Recordings(Path(settings.run_dir) / recordings.FOLDER, self.num_envs)
@@ -79,9 +88,35 @@ class Training(RunState):
     def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
         """Starts a run, from a checkpoint if one is given. Returns the first observations."""
         self.agent.start_from(init)
+        self.make_learner()
         obs, _ = envs.reset(seed=self.config.run.seed)
         self.begin(obs, envs.levels)
         return obs
+
+    def make_learner(self) -> None:
+        """Makes the learner of the agent's policy, if it learns."""
+        if self.config.learn_every and self.agent.policy is not None:
+            self.learner = Learner(self.agent.policy.actor, self.config)
+
+    def learn(self) -> None:
+        """Makes the updates that are due: one per `learn_every` steps since there was a run."""
+        while self.learner is not None and len(self.runs) and self.updates < self.updates_due():
+            self.updates += 1
+            actions_known = self.learner.policy.config.env.spec().actions
+            obs, actions, weights = sample(
+                self.runs.all(), self.config.batch_size, self.search.rng, spec=self.spec
+            )
+            if (known := actions < actions_known).any():
+                self.latest = self.learner.update(obs[known], actions[known], weights[known])
+
+    def updates_due(self) -> int:
+        """Updates that should have been made by now."""
+        return (self.env_steps - self.first_run) // max(1, self.config.learn_every)
+
+    @property
+    def memory(self) -> EpisodicMemory | None:
+        """The agent's episodic memory."""
+        return self.agent.memory
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """The first episode of every environment."""
@@ -110,7 +145,8 @@ class Training(RunState):
         self.recent_returns.append(report["r"])
         sequence = self.search.end(episode, cut=bool(report.get("rotated", False)))
         length, value = furthest_point(episode.rewards)
-        if self.config.write_replay and self.runs.wants(episode.level, value):
+        if self.config.keeps_runs and self.runs.wants(episode.level, value):
+            self.first_run = self.first_run if len(self.runs) else self.env_steps
             self.keep_run(episode, length, last[-self.spec.channels :], terminated=terminated)
         if self.recordings is not None:
             name = self.recordings.ended(report["env"], episode.level, report["r"])
@@ -142,10 +178,12 @@ class Training(RunState):
             "replays": counts["replay"],
             "accepted": counts["accepted"],
         }
-        if self.memory is not None:
-            values["memory"] = len(self.memory)
+        if (memory := self.memory) is not None:
+            values["memory"] = len(memory)
             values["hit_rate"] = counts["answered"] / max(1, counts["asked"])
-            values["merged"] = self.memory.merged
+            values["merged"] = memory.merged
+        if self.learner is not None:
+            values |= {"updates": self.updates, **self.latest}
         values |= {
             "sequences": len(self.sequences),
             "mutants": counts["mutant"],
@@ -167,14 +205,17 @@ class Training(RunState):
         if self.recordings is not None:
             state["recordings"] = self.recordings.save()
         arrays, state["runs"] = pack(self.runs.all())
+        tensors = agent.tensors()
+        if self.learner is not None:
+            tensors["optimiser"] = optimiser_tensors(self.learner.optimiser)
         if frames := [frame for episode in self.episodes for frame in episode.frames]:
             arrays["play-frames"] = np.stack(frames)
         save_checkpoint(
             run_dir / "checkpoints",
             agent=self.name,
             config=self.config,
-            counters={"env_steps": self.env_steps},
-            tensors=agent.tensors(),
+            counters={name: getattr(self, name) for name in COUNTERS},
+            tensors=tensors,
             arrays={**agent.memory_arrays(), **arrays},
             state={
                 **state,
@@ -183,6 +224,7 @@ class Training(RunState):
                 "rng": rng_state(),
                 "jerk_rng": generator_state(self.search.rng),
                 "recent_returns": list(self.recent_returns),
+                "latest": self.latest,
                 "envs": saved_states(envs),
             },
         )
@@ -212,6 +254,9 @@ class Training(RunState):
         if self.recordings is not None and state.recordings is not None:
             self.recordings.restore(state.recordings)
         self.agent.restore_memory(saved)
+        self.make_learner()
+        if self.learner is not None:
+            restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         for run in unpack(saved.arrays, state.runs):
             self.runs.add(run)
         self.episodes = [SearchEpisode.restore(episode, self.sequences) for episode in state.plays]
@@ -219,7 +264,9 @@ class Training(RunState):
             frames = iter(saved.arrays["play-frames"])
             for episode in self.episodes:
                 episode.frames = [next(frames) for _ in episode.actions]
-        self.env_steps = saved.counters["env_steps"]
+        for name in COUNTERS:
+            setattr(self, name, saved.counters[name])
+        self.latest = state.latest
         self.search.counts.update(state.counts)
         self.recent_returns.clear()
         self.recent_returns.extend(state.recent_returns)

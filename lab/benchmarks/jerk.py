@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
-from jerk.policy import EMBEDDING, Embedder, taken_policy
-from jerk.search import MEMORY_NEIGHBOURS
+from jerk.embedding import EMBEDDING, FrameEmbedder
+from jerk.policy import taken_policy
 from jerk.train import parse, run
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases
@@ -112,7 +112,7 @@ def parts(options: Options) -> Row:
     config = make_config("hybrid", 1, options)
     obs, spec = observations(config, 600), config.env.spec()
     policy = taken_policy(load_checkpoint(config.policy), config, device="cpu").actor
-    embed = Embedder(config)
+    embed = FrameEmbedder(config)
     rows = embed(obs)
     memory = EpisodicMemory(MemoryConfig(EMBEDDING, actions=spec.actions))
     rng = np.random.default_rng(0)
@@ -121,7 +121,7 @@ def parts(options: Options) -> Row:
     memory.add_batch(noisy, rng.integers(0, spec.actions, ENTRIES), rng.random(ENTRIES))
     calls: dict[str, Callable[[], Any]] = {
         "embed": lambda: embed(obs[:1]),
-        "memory_ask": lambda: memory.action_values_batch(rows[:1], MEMORY_NEIGHBOURS),
+        "memory_ask": lambda: memory.action_values_batch(rows[:1]),
         "memory_add": lambda: memory.add(rng.standard_normal(EMBEDDING), 1, 1.0),
         "policy_act": lambda: policy.act(obs[:1], play="draw"),
     }

@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 
 from retro_agents.ground.arrays import Rows
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 
+REPLAY = "replay"
+"""The folder of a run in which it leaves episodes for others."""
 NO_AGENT = "episodes"
 """The agent's name in a folder that holds only episodes."""
 PLAIN = ("level", "terminated", "action_names", "frame_skip")
@@ -120,6 +123,12 @@ def write_episodes(
 def episodes_of(saved: Checkpoint) -> list[Episode]:
     """The episodes in a checkpoint's folder; none in a plain checkpoint."""
     return unpack(saved.arrays, saved.state.get("episodes", []))
+
+
+def left_by(run: Path | str) -> Path:
+    """The episodes that a run left for others, if it left any; otherwise the path itself."""
+    folder = Path(run) / REPLAY
+    return folder if complete_checkpoints(folder) else Path(run)
 
 
 def check_played_alike(

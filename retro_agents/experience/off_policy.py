@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv, saved_states
-from retro_agents.experience.episodes import episodes_of
+from retro_agents.experience.episodes import episodes_of, left_by
 from retro_agents.experience.replay import Replay, frames_of
 from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike, seed_replay
 from retro_agents.ground import seeding
@@ -91,8 +91,11 @@ class OffPolicy(RunState):
 
     def start_from(self, init: Path | str) -> None:
         """Takes the weights of another run's checkpoint, and seeds the replay with its newest
-        transitions, or with recorded episodes, which may come without weights."""
+        transitions, or with recorded episodes, which may come without weights: those at the path,
+        or those that another agent's run left."""
         saved, config = load_checkpoint(init), self.config
+        if saved.agent != self.name:
+            saved = load_checkpoint(left_by(init))
         with reading(saved.folder):
             if saved.agent == self.name or not episodes_of(saved):
                 self.take(saved)

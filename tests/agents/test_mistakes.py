@@ -34,6 +34,7 @@ OWN = {
         (["--pairs", "0"], "pairs"),
         (["--sigma", "0"], "--sigma"),
         (["--checkpoint", "here"], "--init"),
+        (["--init", "ppo2", "--hidden", "8"], "--hidden has no effect with --init: leave one out"),
     ],
     "impala": [
         (["--actor-ahead", "2"], "no effect without --actors"),
@@ -48,10 +49,16 @@ OWN = {
     "jerk": [
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
         (["--preset", "baseline", "--runs", "2"], "no effect without --write-replay"),
-        (["--preset", "mutating", "--policy-hold", "4"], "without --policy-replays"),
+        (
+            ["--preset", "mutating", "--policy-hold", "4"],
+            "without --policy-share or --policy-replays",
+        ),
         (["--sequences", "0"], "sequences"),
         (["--preset", "baseline", "--policy-replays", "0.5"], "no effect without --go-on"),
         (["--preset", "mutating", "--policy-replays", "0.5"], "give --policy CHECKPOINT"),
+        (["--preset", "entry", "--policy", ""], "give --policy CHECKPOINT"),
+        (["--preset", "mutating", "--learn-every", "8"], "give --policy CHECKPOINT"),
+        (["--preset", "baseline", "--cut-share", "0.2"], "no effect without --mutate"),
         (["--preset", "mutating", "--levels", "procgen:maze"], "is not for --levels procgen:maze"),
         (["--go-on", "--policy-replays", "0.7", "--memory-share", "0.7"], "together"),
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),

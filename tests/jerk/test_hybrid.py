@@ -130,8 +130,9 @@ def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path, scale
     rewards = training.replay.rewards[: training.seeded]
     assert rewards.sum() == pytest.approx(scale * sum(e.total_reward for e in episodes))
     assert_same_net(training.agent, fresh.agent)
+    run(course(2), preset("mutating", timesteps=60), tmp_path / "alone")  # which leaves none
     with pytest.raises(UserError, match="not of rainbow"):
-        training.start_from(tmp_path / "jerk")
+        training.start_from(tmp_path / "alone")
 
 
 def test_a_run_goes_on_before_the_replay_that_it_wrote(course, tmp_path):

@@ -15,6 +15,7 @@ from jerk.learner import (
 from retro_agents.games.retro.config import ACTIONS
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import replaced
+from tests.jerk.driving import preset_config
 
 CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000
@@ -79,7 +80,16 @@ def test_exploration_jumps_in_its_direction_among_ten_actions():
 
 
 def test_linear_exploit_probability_is_the_published_one():
-    assert [exploit_probability(CONFIG, step) for step in (0, 500, 900)] == [0.25, 0.75, 1.0]
+    found = [exploit_probability(CONFIG, step, best=9_999.0) for step in (0, 500, 900)]
+    assert found == [0.25, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("best", [-300.0, 0.0, 4_000.0, 12_000.0])
+@pytest.mark.parametrize("step", [0, 500, 1_000])
+def test_the_entrys_exploit_probability_is_the_mean_of_what_is_earned_and_of_time_cubed(best, step):
+    config = replaced(preset_config("entry-search"), timesteps=1000)
+    wanted = (min(1.0, max(0.0, best / 10_000)) + (step / 1000) ** 3) / 2
+    assert exploit_probability(config, step, best=best) == pytest.approx(wanted)
 
 
 def test_furthest_point_is_the_first_highest_running_sum():
@@ -97,11 +107,53 @@ def test_a_run_is_kept_above_the_ratio_of_the_best_and_always_while_there_is_non
 @pytest.mark.parametrize("length", [0, 1, 9])
 def test_mutants_are_cut_to_any_length_alike(length):
     """From nothing to the whole sequence: in the seed, a trim of 0 emptied it, actions[:-0]."""
-    random, actions = rng(), np.arange(length, dtype=np.uint8)
-    mutants = [mutate(actions, random) for _ in range(DRAWS)]
+    random, actions, facts = rng(), np.arange(length, dtype=np.uint8), {"best": 0.0, "choices": 7}
+    found = [mutate(actions, random, config=CONFIG, **facts) for _ in range(DRAWS)]
+    mutants = [mutant for mutant, _ in found]
+    assert all(len(mutant) == intact for mutant, intact in found)
     assert all(np.array_equal(one, actions[: len(one)]) for one in mutants)
     shares = np.bincount([len(one) for one in mutants], minlength=length + 1) / DRAWS
     assert shares == pytest.approx([1 / (length + 1)] * (length + 1), abs=0.02)
+
+
+def mutant_by_loops(actions, random, *, rate):
+    """The entry's mutant by its rules, one step after the other, and its steps that are intact."""
+    kept, length = [*enumerate(actions.tolist())], len(actions)
+    if random.random() < length / 100:
+        size = random.integers(0, length // 5 + 1)
+        start = random.integers(0, length - size + 1)
+        del kept[start : start + size]
+    left = random.integers(len(kept) - len(kept) // 5, len(kept) + 1)
+    kept = kept[:left]
+    drawn, chances = random.integers(0, 7, left), random.random(left)
+    mutant = []
+    for i, (_, action) in enumerate(kept):
+        new = chances[i] < rate * np.exp(-(left - 1 - i) / 100)
+        mutant.append(int(drawn[i]) if new else action)
+    intact = 0
+    while intact < left and kept[intact] == (intact, mutant[intact]):
+        intact += 1
+    return mutant, intact
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 60, 400])
+def test_the_entrys_mutants_are_excised_cut_and_drawn_anew_by_its_rules(length):
+    config, seen = preset_config("entry-search"), set()
+    actions = rng(1).integers(0, 7, length).astype(np.uint8)
+    for seed in range(50):
+        mutant, intact = mutate(actions, rng(seed), config=config, best=5_000.0, choices=7)
+        assert (mutant.tolist(), intact) == mutant_by_loops(actions, rng(seed), rate=0.1)
+        assert len(mutant) >= length - length // 5 - -(-length // 5)
+        seen.add(mutant.tobytes())
+    assert len(seen) > 45 or length < 60
+
+
+def test_mutants_of_a_sequence_that_earns_all_are_not_drawn_anew():
+    config = replaced(preset_config("entry-search"), excise=False)
+    actions = rng(1).integers(0, 7, 300).astype(np.uint8)
+    for seed in range(20):
+        mutant, intact = mutate(actions, rng(seed), config=config, best=10_000.0, choices=7)
+        assert len(mutant) == intact >= 240
 
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():

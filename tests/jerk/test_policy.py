@@ -6,7 +6,8 @@ from es.agent import ESAgent
 from es.config import ESConfig
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
-from jerk.policy import Embedder, build, taken_policy
+from jerk.embedding import FrameEmbedder
+from jerk.policy import build, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
@@ -55,7 +56,7 @@ def agents():
 
 
 def test_embeddings_have_length_one_and_do_not_depend_on_the_batch():
-    embed = Embedder(CONFIG)
+    embed = FrameEmbedder(CONFIG)
     whole = embed(images(5))
     assert whole.shape == (5, 128) and whole.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(whole, axis=1), 1.0, rtol=1e-5)
@@ -66,11 +67,11 @@ def test_what_looks_alike_is_embedded_nearby():
     for config in (CONFIG, replaced(CONFIG, colour="rgb", frame_stack=1)):
         obs = bar(5, 6, 9, 20)
         obs = obs[:, :3] if config.env.colour == "rgb" else obs
-        here, near, further, far = Embedder(config)(obs)
+        here, near, further, far = FrameEmbedder(config)(obs)
         distances = [np.linalg.norm(here - other) for other in (near, further, far)]
         assert 0.0 < distances[0] < distances[1] < distances[2]
     blank = np.zeros((1, 4, 36, 36), np.uint8)
-    assert np.isfinite(Embedder(CONFIG)(blank)).all()
+    assert np.isfinite(FrameEmbedder(CONFIG)(blank)).all()
 
 
 def test_a_policy_comes_back_as_it_was_and_computes_in_fp32(tmp_path):

@@ -19,10 +19,10 @@ def test_what_there_is_is_listed():
     agents = {line.split()[0]: line for line in listing.lines("agents", "")}
     assert all(f"--init {name}" in agents[name] for name in ("rainbow", "ppo2"))
     assert "--init" not in agents["jerk"]
-    presets = "jerk      baseline, hybrid, mutating, recovering"
-    assert presets in listing.lines("presets", "")
+    presets = "baseline, entry, entry-learning, entry-rainbow, entry-search, hybrid, mutating"
+    assert f"jerk      {presets}, recovering" in listing.lines("presets", "")
     (fast,) = (line for line in listing.lines("presets", "ppo2") if line.startswith("fast "))
-    assert "two cores" in fast and len(list(listing.lines("presets", "jerk"))) == 4
+    assert "two cores" in fast and len(list(listing.lines("presets", "jerk"))) == 8
 
 
 def test_a_run_says_who_plays_what_and_how_well(tmp_path):

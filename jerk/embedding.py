@@ -1,0 +1,95 @@
+"""Keys of the episodic memory: embeddings of observations by their frames, or by a policy's net."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Protocol, final
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from jerk.config import JerkConfig
+from retro_agents.contract.policy import ScoringPolicy
+
+SIDE = 21
+"""Height and width of a frame before it is projected."""
+EMBEDDING = 128
+"""Size of the embedding by frames."""
+
+
+class Embedder(Protocol):
+    """Observations uint8 [N,C,H,W] -> float32 [N,size]: vectors in nearly the same direction for
+    similar ones."""
+
+    size: int
+
+    def __call__(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]: ...
+
+
+@final
+class FrameEmbedder:
+    """Unit vectors. The newest and the oldest frame are shrunk and centred, then projected by a
+    fixed random matrix."""
+
+    size = EMBEDDING
+
+    def __init__(self, config: JerkConfig) -> None:
+        self.channels = config.env.spec().channels
+        inputs = 2 * SIDE * SIDE * self.channels
+        # The run's seed is not used, so that memories of several runs are comparable.
+        rng = np.random.default_rng(0)
+        matrix = rng.standard_normal((inputs, EMBEDDING), np.float32)
+        self.matrix = matrix / np.float32(np.sqrt(inputs))
+
+    def __call__(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
+        seen = self.features(obs)
+        projected = (seen - seen.mean(axis=1, keepdims=True)) @ self.matrix
+        length = np.sqrt(np.einsum("nd,nd->n", projected, projected))
+        return projected / np.maximum(length, np.float32(1e-6))[:, None]
+
+    def features(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """[N,C,H,W] -> [N,inputs]."""
+        last = obs.shape[1] - self.channels
+        small = [
+            cv2.resize(frame, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+            for image in obs
+            for frame in (*image[: self.channels], *image[last:])
+        ]
+        return np.asarray(small, np.float32).reshape(len(obs), -1) / np.float32(255.0)
+
+
+@final
+class NetEmbedder:
+    """What a policy's net gives before an action is chosen: its scores (a policy's logits), or the
+    outputs of its fully connected layers, before their ReLUs."""
+
+    def __init__(self, actor: ScoringPolicy, *, hidden: bool) -> None:
+        self.actor = actor
+        layers = actor.net.named_modules() if hidden else ()
+        self.layers = [layer for name, layer in layers if name.endswith("hidden")]
+        blank = np.zeros((1, *actor.config.env.spec().observation_shape), np.uint8)
+        self.size = self(blank).shape[1]
+
+    @torch.no_grad()
+    def __call__(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
+        found: list[Tensor] = []
+        handles = [
+            layer.register_forward_hook(lambda _, __, units: found.append(units.flatten(1)))
+            for layer in self.layers
+        ]
+        scores = self.actor.scores(torch.from_numpy(obs).to(self.actor.device))
+        for handle in handles:
+            handle.remove()
+        return torch.cat(found or [scores], dim=1).cpu().numpy()
+
+
+def frozen(actor: ScoringPolicy, weights: Mapping[str, Tensor] | None = None) -> ScoringPolicy:
+    """The same policy with a copy of its net, which does not learn with it. weights: of the copy;
+    None: those that the net has now."""
+    apart: Any = copy.copy(actor)
+    apart.net = copy.deepcopy(actor.net)
+    if weights is not None:
+        apart.net.load_state_dict(weights)
+    return apart
