@@ -6,11 +6,22 @@ import sys
 from pathlib import Path
 from typing import Any, final
 
+from retro_agents.games.families import level_names, split_names
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.run.agents import AGENTS, shipped, with_this_project
 from retro_agents.studio.index import Index
+
+
+def playable() -> list[str]:
+    """Levels that can be played here: of games whose ROM is there, and Procgen's."""
+    from retro_agents.games.procgen.games import GAMES
+    from retro_agents.games.retro.integrations import rom_of
+
+    names = dict.fromkeys(level for split in split_names() for level in level_names(split))
+    found = {game: rom_of(game) is not None for game in {name.partition(":")[0] for name in names}}
+    return [*(n for n in names if found[n.partition(":")[0]]), *(f"procgen:{g}" for g in GAMES)]
 
 
 @final

@@ -17,8 +17,9 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints
 from retro_agents.studio import curves
-from retro_agents.studio.agents import Agents
+from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
 from retro_agents.studio.gate import Gate
 from retro_agents.studio.index import Index, history
@@ -45,6 +46,11 @@ def refused(_: Request, error: Exception) -> Response:
     """A user's mistake, or a file that is gone meanwhile, as a line for the page."""
     reason = getattr(error, "strerror", None) or str(error)
     return answer({"error": reason}, 400)
+
+
+def failed(_: Request, error: Exception) -> Response:
+    """A fault of the studio, of which its terminal says more."""
+    return answer({"error": f"the studio failed ({type(error).__name__})"}, 500)
 
 
 async def body_of(request: Request, kind: type[T]) -> T:
@@ -131,8 +137,9 @@ class Studio:
             error = str(damaged)
         starts = history(run)
         agent = str(starts[0].get("agent", "")) if starts else ""
-        about = {"heat": heat, "error": error, "starts": starts}
-        return answer({**about, "name": name, "commands": commands(run, agent)})
+        saved = [folder.name for folder in complete_checkpoints(run / "checkpoints")]
+        about = {"name": name, "agent": agent, "heat": heat, "error": error, "starts": starts}
+        return answer({**about, "checkpoints": saved, "commands": commands(run, agent)})
 
     def configs(self, request: Request) -> Response:
         """How the configs of runs differ."""
@@ -199,6 +206,7 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/configs": studio.configs,
         "/api/agents": studio.watchable,
         "/api/onnx": studio.onnx,
+        "/api/levels": lambda _: answer(playable()),
         "/api/choices": lambda _: answer(choices()),
     }
     writes: dict[str, Callable[..., Any]] = {
@@ -212,5 +220,5 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         WebSocketRoute("/api/stream", Streams(studio.agents).watch),
         Mount("/assets", StaticFiles(directory=PAGE / "assets", check_dir=False)),
     ]
-    handlers: dict[Any, Any] = {UserError: refused, OSError: refused}
+    handlers: dict[Any, Any] = {UserError: refused, OSError: refused, Exception: failed}
     return Gate(Starlette(routes=routes, exception_handlers=handlers), token=token, port=port)

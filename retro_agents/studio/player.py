@@ -227,7 +227,6 @@ def play(part: Part, show: Show, controls: Controls) -> None:
                     "total": total,
                     "action": action,
                     "names": spec.action_names,
-                    "frames": len(obs) // spec.channels,
                     "held": held is not None,
                     **thought(policy, obs),
                 }

@@ -28,7 +28,6 @@ const NOTHING = 0;
 
 export class App {
   private state: State;
-  private readonly cast = new Cast();
   private readonly stage = new Stage();
   private readonly panel = new Panel();
   private readonly person = new Person();
@@ -45,7 +44,10 @@ export class App {
   private timer = NOTHING;
   readonly roots: HTMLElement[];
 
-  constructor(readonly world: World) {
+  constructor(
+    readonly world: World,
+    private readonly cast = new Cast(),
+  ) {
     this.state = parse(location.hash, (id) => world.acts.has(id)).state;
     this.acts = new Acts(world, (act) => format({ ...this.state, act: act.id, replay: "" }));
     this.controls = new Controls(this);
@@ -70,8 +72,6 @@ export class App {
     this.roots = [this.controls.header, main];
     this.stage.onpicture = () => this.picture();
     this.person.onpress = () => this.takeOver();
-    addEventListener("hashchange", () => void this.follow());
-    this.acceptFiles();
   }
 
   get current(): State {
@@ -94,7 +94,10 @@ export class App {
     return this.stage;
   }
 
+  /** Follow the address and files from now on, for a page that shows nothing else. */
   begin(): void {
+    addEventListener("hashchange", () => void this.follow());
+    this.acceptFiles();
     void this.follow();
   }
 
@@ -110,7 +113,9 @@ export class App {
     this.notice.textContent = text;
   }
 
-  private async follow(): Promise<void> {
+  /** Show what the address says. */
+  async follow(): Promise<void> {
+    const hash = location.hash;
     const seed = /[?&]act=(\d+)\//.exec(location.hash)?.[1];
     if (seed) this.acts.add(await this.world.fetchSeed(seed), `New acts of seed ${seed}`);
     const { state, flaw } = parse(location.hash, (id) => this.world.acts.has(id));
@@ -119,6 +124,11 @@ export class App {
     if (state.mode === "race" && state.players.length < 2)
       state.players = [YOU, state.players[0] === YOU ? "ppo2" : state.players[0]];
     try {
+      const coming = this.cast.ready(state.players);
+      if (coming) this.say("The net is being prepared…");
+      await coming;
+      if (hash !== location.hash) return;
+      if (coming) this.say(flaw);
       const pads = state.replay ? await unpack(state.replay) : null;
       this.play(state.seed, pads);
     } catch (error) {

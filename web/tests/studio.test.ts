@@ -97,3 +97,39 @@ onPage("the form shows its command, and refuses what would not start", "", async
   await page.getByLabel("Agent steps").fill("many");
   await page.locator(".start .flaw", { hasText: "--timesteps" }).waitFor();
 });
+
+onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump", async (page) => {
+  await page.waitForFunction(() =>
+    /[1-9]\d* points/.test(document.querySelector(".line")!.textContent!),
+  );
+  await page.locator("nav a", { hasText: "Runs" }).click();
+  await page.locator(".run[data-run]").first().waitFor();
+});
+
+onPage(
+  "an emulator's game is shown, a key moves the hero, and a second tab does no harm",
+  "#/live?agent=run-and-jump&level=BrambleDash-Genesis-v0:BrambleWood.Act1",
+  async (page) => {
+    await page
+      .locator(".pane .line", { hasText: /points after [1-9]/ })
+      .first()
+      .waitFor();
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second
+      .locator(".pane .line", { hasText: /points after [1-9]/ })
+      .first()
+      .waitFor();
+    await second.close();
+    await page.keyboard.down("ArrowLeft");
+    await page.locator(".pane .line", { hasText: "you play" }).waitFor();
+  },
+);
+
+onPage(
+  "a game that cannot be played is told",
+  "#/live?agent=nobody&level=nowhere",
+  async (page) => {
+    await page.locator(".notice", { hasText: "give one level" }).waitFor();
+  },
+);

@@ -10,13 +10,18 @@ import { actionsOf, NetPlayer, RandomPlayer, RunAndJump, Sequence, type Player }
 
 type Image = { height: number; width: number; depth: number; colours: number };
 
-const SHIPPED: Record<string, string> = { ppo2: ppo2Url, rainbow: rainbowUrl };
+type Load = () => Promise<ArrayBuffer>;
 /** Sides of the largest image that the game is drawn as. */
 const LARGEST = 224;
 
 export class Cast {
   private readonly brains = new Map<string, Promise<Brain>>();
   private readonly images = new Map<string, Image>();
+  private readonly loads = new Map<string, Load>([
+    ["ppo2", () => fetched(ppo2Url)],
+    ["rainbow", () => fetched(rainbowUrl)],
+  ]);
+  private readonly offered = new Set<string>();
   /** Name of each player by its id, in the order of the menu. */
   readonly names = new Map<string, string>([
     ["ppo2", "PPO2"],
@@ -32,25 +37,47 @@ export class Cast {
   private brain(id: string): Promise<Brain> {
     let found = this.brains.get(id);
     if (!found) {
-      found = fetched(SHIPPED[id]).then((file) => Brain.load(new Uint8Array(file)));
+      found = this.loads.get(id)!().then((file) => Brain.load(new Uint8Array(file)));
       found.catch(() => this.brains.delete(id)); // the next try may go well
       this.brains.set(id, found);
     }
     return found;
   }
 
-  /** Add a net from a file. Returns its id; throws a sentence for the page if it cannot play. */
-  async add(file: Uint8Array, name: string): Promise<string> {
-    const brain = await Brain.load(file);
+  /** Offer a net that is loaded when it is first asked for. */
+  offer(id: string, name: string, load: Load): void {
+    this.names.set(id, name);
+    this.loads.set(id, load);
+    this.offered.add(id);
+  }
+
+  /** Load those of these players that were offered; null if there is nothing to wait for. Throws a
+   * sentence for the page if one cannot play. */
+  ready(ids: string[]): Promise<unknown> | null {
+    const missing = ids.filter((id) => this.offered.has(id) && !this.images.has(id));
+    if (!missing.length) return null;
+    return Promise.all(missing.map(async (id) => this.fit(id, await this.brain(id))));
+  }
+
+  /** Remember what a net sees. */
+  private fit(id: string, brain: Brain): void {
     const flaw = flawOf(brain.facts);
-    if (flaw) {
-      brain.end();
-      throw new Error(flaw);
-    }
-    const id = `file-${this.brains.size}`;
+    if (flaw) throw new Error(flaw);
     const [depth, height, width] = brain.facts.image;
     const colours = brain.facts.channels;
     this.images.set(id, { height, width, depth: depth / colours, colours });
+  }
+
+  /** Add a net from a file. Returns its id; throws a sentence for the page if it cannot play. */
+  async add(file: Uint8Array, name: string): Promise<string> {
+    const brain = await Brain.load(file);
+    const id = `file-${this.brains.size}`;
+    try {
+      this.fit(id, brain);
+    } catch (error) {
+      brain.end();
+      throw error;
+    }
     this.brains.set(id, Promise.resolve(brain));
     this.names.set(id, `${brain.facts.agent} (${name})`);
     return id;

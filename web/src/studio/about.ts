@@ -1,8 +1,9 @@
 /** One run in full: where it is on each level, how its config differs, and what can be done with it. */
 
 import { button, h } from "../views/dom";
-import { ask, type About as Answer, type Differences } from "./api";
+import { ask, queryOf, type About as Answer, type Differences } from "./api";
 import { heatMap } from "./heat";
+import { levelOf, short } from "./text";
 
 export class About {
   readonly root = h("section", { class: "about", hidden: true });
@@ -44,7 +45,8 @@ export class About {
     );
   }
 
-  private commands({ commands, starts }: Answer): HTMLElement {
+  private commands(about: Answer): HTMLElement {
+    const { commands, starts } = about;
     const begun = starts.at(0)?.command;
     const all: [string, string][] = Object.entries(commands);
     if (typeof begun === "string") all.unshift(["Started with", begun]);
@@ -53,8 +55,24 @@ export class About {
       { class: "box commands" },
       h("h2", {}, "Commands"),
       ...all.map(([what, command]) => copied(what, command)),
+      ...watched(about),
     );
   }
+}
+
+/** Links to games of a run's checkpoints. */
+function watched({ name, agent, checkpoints, heat }: Answer): HTMLElement[] {
+  const level = heat.levels.at(-1) ?? "";
+  const links = checkpoints.slice(-8).map((step) => {
+    const id = `${name}@${step}`;
+    const here = agent !== "jerk" && level.startsWith("BrambleDash");
+    const seen = levelOf(level).match(/^\w+$/) ? `procgen:${level.split(":")[0]}` : level;
+    const href = here
+      ? `#/watch?${queryOf({ players: encodeURIComponent(id), act: levelOf(level) })}`
+      : `#/live?${queryOf({ agent: id, level: seen, seed: "0" })}`;
+    return h("a", { href }, `${short(Number(step.slice("step-".length)))} steps`);
+  });
+  return links.length ? [h("p", { class: "line links" }, "Watch it after", ...links)] : [];
 }
 
 /** A command with a button that copies it. */

@@ -41,6 +41,8 @@ export interface Heat {
 
 export interface About {
   name: string;
+  agent: string;
+  checkpoints: string[];
   error: string;
   heat: Heat;
   starts: Record<string, unknown>[];
@@ -87,3 +89,16 @@ export const ask = async <T>(what: string, query: Query = {}) => (await maybe<T>
 
 export const tell = async <T>(what: string, body: unknown) =>
   (await answered<T>(fetch(`/api/${what}`, { method: "POST", body: JSON.stringify(body) })))!;
+
+export interface Agent {
+  id: string;
+  levels: string;
+  agent: string;
+}
+
+/** The net of an agent, which the server exports the first time. */
+export async function fetchNet(agent: string): Promise<ArrayBuffer> {
+  const answer = await fetch(`/api/onnx?${queryOf({ agent })}`);
+  if (!answer.ok) throw new Error(((await answer.json()) as { error: string }).error);
+  return answer.arrayBuffer();
+}

@@ -12,7 +12,6 @@ const EVERY = 2000;
 const ORDER = ["running", "damaged", "killed", "stopped", "finished"];
 
 export class Runs implements View {
-  readonly title = "Runs";
   private readonly notice = h("p", { class: "notice", role: "alert", hidden: true });
   private readonly line = h("p", { class: "line" });
   private readonly search = h("input", {

@@ -1,7 +1,6 @@
 /** A page of the studio: what its tabs show one at a time. */
 
 export interface View {
-  readonly title: string;
   readonly root: HTMLElement;
   /** Show it, for the part of the address behind its name. */
   show(query: URLSearchParams): void;

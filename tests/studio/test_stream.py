@@ -1,0 +1,110 @@
+"""Games that the studio's machine plays for a page."""
+
+import json
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.conftest import TOKEN, Client
+
+connect = pytest.importorskip("websockets.sync.client").connect
+GAME = {"agent": "run-and-jump", "level": "BrambleDash-Genesis-v0:BrambleWood.Act1"}
+SEEN = '{"do": "seen"}'
+
+
+def watching(client: Client, *, token: str = TOKEN, origin: str = "", **asked: str) -> Any:
+    """A page that watches a game."""
+    query = "&".join(f"{name}={value}" for name, value in asked.items())
+    return connect(
+        f"ws://{client.host}/api/stream?{query}",
+        origin=origin or f"http://{client.host}",
+        additional_headers={"Cookie": f"studio-{client.port}={token}"},
+        open_timeout=60,
+    )
+
+
+def header(picture: Any) -> dict[str, Any]:
+    (size,) = struct.unpack("<I", picture[:4])
+    found: dict[str, Any] = json.loads(picture[4 : 4 + size])
+    return found
+
+
+def within(seconds: float, there: Callable[[], bool]) -> bool:
+    until = time.monotonic() + seconds
+    while not there() and time.monotonic() < until:
+        time.sleep(0.02)
+    return there()
+
+
+def players() -> set[int]:
+    """The processes that this one's threads have started."""
+    found = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for path in found for pid in path.read_text().split()}
+
+
+@pytest.fixture
+def client(studio: Callable[[Path], Client], tmp_path: Path) -> Client:
+    return studio(tmp_path)
+
+
+def test_an_emulator_is_shown_and_ends_with_its_page(client: Client) -> None:
+    before = players()
+    with watching(client, **GAME) as slow, watching(client, **GAME) as quick:
+        first = slow.recv(60)
+        assert b"\x89PNG" in first and header(first)["step"] == 0
+        quick.send('{"do": "speed", "speed": 16}')
+        while header(quick.recv(60))["step"] < 30:  # and the slow one shows nothing
+            quick.send(SEEN)
+        slow.send(SEEN)
+        assert header(slow.recv(60))["step"] > 1  # those between were dropped
+        slow.send('{"do": "act", "action": 0}')
+        held = False
+        while not held:
+            slow.send(SEEN)
+            held = header(slow.recv(60))["held"]
+        assert players() > before
+    assert within(5, lambda: players() <= before)
+
+
+def test_a_thousand_malformed_messages_end_one_page_alone(client: Client) -> None:
+    bad = ["", "{", "[]", "null", '{"do": "harm"}', '{"do": "speed", "speed": "x"}', b"\xff\0"]
+    with watching(client, **GAME) as page:
+        page.recv(60)
+        try:
+            for number in range(1_000):
+                page.send(bad[number % len(bad)])
+            while not isinstance(said := page.recv(60), str):
+                pass
+            assert "not the page's" in said
+        except Exception as error:  # closed while these were sent
+            assert type(error).__name__.startswith("ConnectionClosed")
+    assert client.ask("/")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"agent": "nobody"}, "no such agent"),
+        ({"agent": "../x@step-1"}, "no such run"),
+        ({"level": "../../etc/passwd"}, "give one level"),
+        ({"level": "bramble-train"}, "give one level"),
+        ({"level": "Nowhere-Genesis-v0:Act1"}, "Nowhere"),
+        ({"seed": "x"}, "seed"),
+        ({"level": "procgen:coinrun"}, "procgen"),
+    ],
+)
+def test_what_cannot_be_played_is_said_in_a_line(
+    client: Client, asked: dict[str, str], said: str
+) -> None:
+    with watching(client, **{**GAME, **asked}) as page:
+        assert said in json.loads(page.recv(60))["error"]
+
+
+@pytest.mark.parametrize("given", [{"token": "wrong"}, {"origin": "http://example.org"}])
+def test_others_see_no_game(client: Client, given: dict[str, str]) -> None:
+    with pytest.raises(Exception, match="403"):
+        watching(client, **GAME, **given)

@@ -1,0 +1,58 @@
+/** The public page within the studio, where every checkpoint's net can play too. */
+
+import { App } from "../app";
+import { World } from "../game/world";
+import { Cast } from "../players/cast";
+import { h, points } from "../views/dom";
+import { ask, fetchNet, type Agent } from "./api";
+import type { View } from "./view";
+
+/** A player's id, which a list in an address may hold. */
+export const playerOf = (agent: string) => encodeURIComponent(agent);
+
+/** RUN@step-000008000 as RUN after 8,000 steps. */
+function nameOf(agent: string): string {
+  const [, run, step] = /^(.*)@step-(\d+)/.exec(agent) ?? [];
+  return run ? `${run} after ${points(Number(step))} steps` : agent;
+}
+
+export class Watch implements View {
+  readonly root = h(
+    "div",
+    { class: "watch" },
+    h("main", {}, h("p", { class: "line" }, "Loading…")),
+  );
+  private readonly cast = new Cast();
+  private app: App | null = null;
+  private coming: Promise<void> | null = null;
+
+  show(query: URLSearchParams): void {
+    for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
+    this.coming ??= this.load();
+    void this.coming.then(
+      () => this.app!.follow(),
+      (error: Error) => {
+        this.coming = null;
+        this.root.replaceChildren(h("main", {}, h("p", { class: "notice" }, error.message)));
+      },
+    );
+  }
+
+  hide(): void {
+    if (this.app) this.app.clock.paused = true;
+  }
+
+  private offer(agent: string): void {
+    const id = playerOf(agent);
+    if (agent.includes("@") && !this.cast.names.has(id))
+      this.cast.offer(id, nameOf(agent), () => fetchNet(agent));
+  }
+
+  private async load(): Promise<void> {
+    const [world, agents] = await Promise.all([World.fetch(), ask<Agent[]>("agents")]);
+    for (const { id, agent, levels } of agents)
+      if (agent !== "jerk" && !levels.startsWith("procgen")) this.offer(id);
+    this.app = new App(world, this.cast);
+    this.root.replaceChildren(this.app.roots[1]);
+  }
+}
