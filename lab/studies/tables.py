@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from lab.studies.procgen_pages import course_page, entry_page, texts
+from lab.studies.published import published_page
 from lab.studies.report import OUT, as_runs, document, level_table, origin, page, results_in
 from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import rom_hash
@@ -36,7 +37,7 @@ def write() -> None:
 def pages() -> dict[str, str]:
     """File name -> text."""
     own = {"contest": contest_page(), "speed": speed_page(), "references": references_page()}
-    own |= {"course": course_page(), "entry": entry_page()}
+    own |= {"course": course_page(), "entry": entry_page(), "published": published_page()}
     studies = results_in("lab/studies/results")
     own |= {name: study_page(name, result) for name, result in studies.items()}
     return {f"{name}.md": text for name, text in own.items()}

@@ -13,19 +13,20 @@ from retro_agents.ground.statistics import Interval, t_interval
 NOTHING = "Nothing is complete yet."
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table: first column left-aligned, others right-aligned, empty ones left out."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """A Markdown table: `left` columns left-aligned, others right-aligned, empty ones left out."""
     kept = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
-    lines = [["---", *["---:"] * (len(kept) - 1)]]
+    lines = [["---" if i < left else "---:" for i in kept]]
     lines += [[row[i] for i in kept] for row in (head, *rows)]
     lines[:2] = lines[1::-1]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def records(rows: Sequence[Mapping[str, str]]) -> str:
+def records(rows: Sequence[Mapping[str, str]], *, left: int = 1) -> str:
     """The same for rows that name their columns and may lack some; "" if there are no rows."""
     head = list(dict.fromkeys(name for row in rows for name in row))
-    return table(head, [[row.get(name, "") for name in head] for row in rows]) if rows else ""
+    cells = [[row.get(name, "") for name in head] for row in rows]
+    return table(head, cells, left=left) if rows else ""
 
 
 def terminal_table(

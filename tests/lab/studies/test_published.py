@@ -1,0 +1,65 @@
+"""What the page of published statements names is there. (test_tables.py looks up its figures.)"""
+
+import importlib
+import importlib.util
+import shlex
+
+import pytest
+
+from lab.studies.published import VERDICTS, figure, statements
+from retro_agents.command import COMMANDS
+from retro_agents.ground.results import ROOT
+from retro_agents.run.agents import find
+from retro_agents.run.config import preset_names
+from retro_agents.run.fields import flag_of, kinds
+
+STATEMENTS = statements()
+PLACES = sorted({where for one in STATEMENTS for where in one.get("where", ())})
+RUNS = sorted({one["run"] for one in STATEMENTS if "run" in one})
+
+
+def test_every_statement_has_a_verdict_and_says_why_it_is_not_met():
+    assert len(STATEMENTS) == 148
+    for one in STATEMENTS:
+        assert one["verdict"] in VERDICTS
+        assert one["verdict"] == "works" or one.get("note"), one["says"]
+        assert one.keys() <= {"says", "where", "run", "ours", "theirs", "verdict", "note"}
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_every_file_flag_and_preset_is_there(where):
+    agent, _, what = where.partition(" ")
+    if not what:
+        assert (ROOT / where).exists()
+    elif what.startswith("--"):
+        known = {flag_of(name) for found in kinds(find(agent).Config).values() for name in found}
+        assert what in known
+    else:
+        assert what.removeprefix("preset ") in preset_names(find(agent).PRESETS)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_command_is_one(run, capsys):
+    words = shlex.split(run)
+    if words[0] == "mpirun":
+        assert (ROOT / words[4]).exists()
+        words = ["python", "-m", "es.train", *words[5:]]
+    if words[0] == "docker":
+        assert all((ROOT / word).exists() for word in words if "/" in word or word == ".")
+    elif words[0] == "python" and words[2].endswith(".train"):
+        find(words[2].partition(".")[0]).part("train", "parse")(words[3:])
+    elif words[0] == "python":
+        assert importlib.util.find_spec(words[2])
+    else:
+        word = max((name for name in COMMANDS if run.startswith(f"retro-agents {name}")), key=len)
+        flags = words[1 + len(word.split()) :]
+        plans = [flags[i + 1] for i, flag in enumerate(flags) if flag == "--plan"]
+        assert all((ROOT / f"lab/plans/{plan}.yaml").exists() for plan in plans)
+        with pytest.raises(SystemExit):  # for the first unknown flag
+            importlib.import_module(COMMANDS[word][0]).main([*flags, "--no-such-flag"])
+        assert "--no-such-flag" in capsys.readouterr().err
+
+
+def test_a_figure_that_is_not_stored_is_an_error():
+    with pytest.raises(LookupError, match="no row with"):
+        figure({"in": "entry/agents", "label": "PPO3", "take": "learning"})
