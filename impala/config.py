@@ -5,6 +5,7 @@ from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.experience.actors import ActorSettings
+from retro_agents.experience.settings import AugmentationSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import (
@@ -33,6 +34,7 @@ class ImpalaConfig:
     net: NetSettings = NetSettings()
     computing: ComputeSettings = ComputeSettings()
     acting: ActorSettings = ActorSettings()
+    augmentation: AugmentationSettings = AugmentationSettings()
 
     microbatches: Count = machine(1)
     """Microbatches of whole sequences into which each thread splits its part of a batch, to save
@@ -84,8 +86,10 @@ class ImpalaConfig:
     """RMSProp's decay of the mean of squares, per step."""
     value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
     """Weight of the value loss (half the squared error, summed over the batch)."""
-    entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef",))
+    entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef", "entropy_coef"))
     """Weight of the entropy bonus, summed over the batch."""
+    entropy_schedule: str = learning("constant", only_with="entropy_weight")
+    """Factor on entropy_weight over the run, as for the learning rate."""
     gradient_norm: NonNegative = learning(40.0, other_names=("grad_clip", "grad_eps"))
     """Gradients, of losses summed over the batch, are clipped to this norm; 0: never."""
 
@@ -93,6 +97,8 @@ class ImpalaConfig:
         check(self)
         self.evaluation.check_levels(self.run.levels, self.env)
         parse_schedule(self.learning_rate_schedule)
+        parse_schedule(self.entropy_schedule)
+        self.augmentation.make(self.env.spec())  # raises UserError
         if self.batch_size % self.rollout_steps:
             raise UserError(
                 f"batch_size ({self.batch_size}) must be a multiple of rollout_steps "

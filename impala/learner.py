@@ -3,6 +3,7 @@
 Letters: T steps, N sequences of a batch, A actions.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from retro_agents.experience.vtrace import vtrace
 from retro_agents.ground.device import computes_in_bf16
 from retro_agents.ground.schedules import scheduled
 from retro_agents.nets.actor_critic import ActorCritic, entropies
-from retro_agents.run.optimiser import Adam, RMSprop
+from retro_agents.run.optimiser import Adam, RMSprop, set_rate
 
 
 def policy_losses(logp: Tensor, advantages: Tensor) -> Tensor:
@@ -46,17 +47,19 @@ class Learner:
         """threads: of a CPU, see `GradientThreads`."""
         self.net, self.config, self.device = net, config, device
         self.parameters = list(net.parameters())
+        self.augmentation = config.augmentation.make(config.env.spec())
+        self.entropy_weight = config.entropy_weight
         self.optimiser = make_optimiser(config, self.parameters)
         self.half = computes_in_bf16(config.computing.precision, device)
-        self.threads = GradientThreads(threads if device.type == "cpu" else 1)
+        self.threads = GradientThreads(threads if device.type == "cpu" else 1, net)
 
     def update(self, batch: Sequences, *, part: float) -> dict[str, float]:
         """Learn from a batch. Returns metrics, means over its steps and epochs. part: the completed
         share of the run, 0 to 1."""
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
-        for settings in self.optimiser.param_groups:
-            settings["lr"] = rate
+        set_rate(self.optimiser, rate)
+        self.entropy_weight = config.entropy_weight * scheduled(config.entropy_schedule, part)
         rows = [self._step(batch) for _ in range(config.epochs)]
         means = torch.stack([torch.stack([*row.values()]) for row in rows]).mean(dim=0)
         return {**dict(zip(rows[0], means.tolist(), strict=True)), "learning_rate": rate}
@@ -65,6 +68,7 @@ class Learner:
         """One step along the gradient of a batch. Returns metrics."""
         count = min(self.config.microbatches * self.threads.count, batch.count)
         ends = np.linspace(0, batch.count, count + 1).astype(int).tolist()
+        batch = self.augmented(batch)
         parts = [batch.columns(slice(*ends)) for ends in pairwise(ends)]
         sums = self.threads.backward(self._microbatch, parts, parameters=self.parameters)
         means = {name: value / batch.actions.size for name, value in sums.items()}
@@ -72,6 +76,17 @@ class Learner:
         means["gradient_norm"] = nn.utils.clip_grad_norm_(self.parameters, limit)
         self.optimiser.step()
         return means
+
+    def augmented(self, batch: Sequences) -> Sequences:
+        """A batch with changed images, but for the last of each sequence, which is not learned
+        from."""
+        if self.augmentation is None:
+            return batch
+        obs = torch.from_numpy(batch.obs)
+        images = obs[:-1].flatten(0, 1).permute(0, 3, 1, 2)
+        images = self.augmentation(images, torch.rand(len(images), self.augmentation.draws))
+        changed = images.permute(0, 2, 3, 1).unflatten(0, obs[:-1].shape[:2])
+        return replace(batch, obs=torch.cat([changed, obs[-1:]]).numpy())
 
     def _microbatch(self, part: Sequences) -> Gradients:
         """Gradients and summed metrics of a part of a batch."""
@@ -114,7 +129,7 @@ class Learner:
         policy_loss = policy_losses(logp, advantages).sum()
         value_loss = value_losses(values[:-1], targets).sum()
         entropy = entropies(log_probs).sum()
-        loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        loss = policy_loss + config.value_weight * value_loss - self.entropy_weight * entropy
         ratios = log_ratios.exp()
         metrics = {
             "policy_loss": policy_loss,

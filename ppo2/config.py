@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
+from retro_agents.experience.settings import AugmentationSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import (
@@ -31,6 +32,7 @@ class PPO2Config:
     evaluation: EvaluationSettings = EvaluationSettings()
     net: NetSettings = NetSettings()
     computing: ComputeSettings = ComputeSettings()
+    augmentation: AugmentationSettings = AugmentationSettings()
 
     num_checkpoints: Natural = report(0, "once")
     """Checkpoints evenly spaced over the run, at most one per rollout, all of which are kept; they
@@ -42,13 +44,7 @@ class PPO2Config:
     act_parts: Count = machine(2)
     """Groups of environments: one group is stepped while the actions of the next are chosen."""
 
-    augment: str = learning("", group="What is learned from")
-    """Augmentations of the images learned from, not of those acted on, in order, separated by
-    commas: flip, rotate, resized-crop, zoom, roll, pad-crop, cutout, cutout-colour, grey, jitter,
-    convolution."""
-    augment_share: Share = learning(0.3, only_with="augment")
-    """Fraction of the observations that each augmentation changes, drawn anew in each epoch."""
-    dropout: Momentum = learning(0.0)
+    dropout: Momentum = learning(0.0, group="What is learned from")
     """Dropout: fraction of the fully connected layer's units that are zeroed while learning, drawn
     anew in each epoch."""
     convolution_l2: NonNegative = learning(0.0)
@@ -101,8 +97,10 @@ class PPO2Config:
     """Largest change of a value before it is clipped, in units of returns; default: clip."""
     value_weight: NonNegative = learning(0.5, other_names=("value_coef", "vf_coef"))
     """Weight of the value loss (half the squared error)."""
-    entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef",))
+    entropy_weight: NonNegative = learning(0.01, other_names=("ent_coef", "entropy_coef"))
     """Weight of the entropy bonus."""
+    entropy_schedule: str = learning("constant", only_with="entropy_weight")
+    """Factor on entropy_weight over the run, as for the learning rate."""
     gradient_norm: NonNegative = learning(0.5, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""
     kl_penalty: NonNegative = learning(0.0)
@@ -120,13 +118,28 @@ class PPO2Config:
     return_gamma: Share | None = learning(None, only_with="normalise_returns")
     """Discount of the sum in normalise_returns; default: gamma."""
 
-    rnd: NonNegative = learning(0.0, group="Exploration")
+    noisy: bool = shape(False, group="Exploration")
+    """Noisy layers behind the convolutions; each environment has noise of its own per rollout. Give
+    --entropy-weight 0 to explore by noise instead of the entropy bonus."""
+    sigma0: NonNegative = start(0.5, only_with="noisy")
+    """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
+    rnd: NonNegative = learning(0.0)
     """Weight of the bonus of random network distillation (RND); 0: none."""
     rnd_kind: Literal["burda", "impala"] = fixed("burda", only_with="rnd")
     """burda: two convolutions, bonus divided by its running deviation; impala: pooled IMPALA nets
     on the whole stack, unscaled bonus, at most 2."""
+    rnd_values: Literal["one", "two"] = shape("one", only_with="rnd")
+    """one: rnd's bonus is a part of the reward, and ends with an episode; two: it has a value
+    function of its own, discounts by rnd_gamma, and goes on beyond the ends of episodes."""
+    rnd_gamma: Share = learning(0.99, only_with="rnd_values=two")
+    """Discount of the bonus per agent step."""
     novelty: NonNegative = learning(0.0)
     """Bonus, in scaled reward, for each new pair of progress and colour sum on a level; 0: none."""
+
+    @property
+    def bonus_apart(self) -> bool:
+        """Whether RND's bonus has a value function of its own."""
+        return self.rnd > 0.0 and self.rnd_values == "two"
 
     def __post_init__(self) -> None:
         check(self)
@@ -161,13 +174,9 @@ class PPO2Config:
             raise UserError(
                 "--recurrent learns nothing over time with --sequence-steps 1: give more"
             )
-        if self.augment:
-            from retro_agents.experience.augmentation import (
-                Augmentation,  # PyTorch, a second to import
-            )
-
-            Augmentation(self.augment, share=self.augment_share, colours=self.env.spec().channels)
+        self.augmentation.make(self.env.spec())  # raises UserError
         parse_schedule(self.learning_rate_schedule)
+        parse_schedule(self.entropy_schedule)
 
 
 Config = PPO2Config

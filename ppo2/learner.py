@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from ppo2.config import PPO2Config
 from retro_agents.experience.advantages import normalised
-from retro_agents.experience.augmentation import Augmentation
 from retro_agents.experience.gradients import Gradients, GradientThreads
 from retro_agents.experience.rollouts import Batch
 from retro_agents.ground.device import computes_in_bf16
@@ -24,7 +23,7 @@ from retro_agents.ground.graphs import Graphed
 from retro_agents.ground.schedules import scheduled
 from retro_agents.nets.actor_critic import ActorCritic, entropies
 from retro_agents.run.distributed import Group
-from retro_agents.run.optimiser import Adam
+from retro_agents.run.optimiser import Adam, set_rate
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) -> Tensor:
@@ -37,8 +36,9 @@ def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, *, clip: Tensor) ->
 def value_losses(
     values: Tensor, old_values: Tensor, returns: Tensor, *, clip: Tensor | None
 ) -> Tensor:
-    """Half the squared error, [B] -> [B]. With a clip, the larger of the errors of the value and of
-    the value clipped to within `clip` of the old one. Source: openai/baselines, ppo2."""
+    """Half the squared error, [B] or [B,V] -> the same. With a clip, the larger of the errors of
+    the value and of the value clipped to within `clip` of the old one. Source: openai/baselines,
+    ppo2."""
     losses = (values - returns).square()
     if clip is not None:
         moved = old_values + (values - old_values).clamp(-clip, clip)
@@ -98,21 +98,19 @@ class Learner:
             capturable=on_gpu,
         )
         self.kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
-        self.augmentation = None
-        if config.augment:
-            colours, share = config.env.spec().channels, config.augment_share
-            self.augmentation = Augmentation(config.augment, share=share, colours=colours)
+        self.augmentation = config.augmentation.make(config.env.spec())
         self.clip, self.value_clip = torch.tensor(config.clip, device=device), None
         if config.value_clip:
             reach = config.clip if config.value_clip_range is None else config.value_clip_range
             self.value_clip = torch.tensor(float(reach), device=device)
         self.kl_weight = torch.tensor(config.kl_penalty, device=device)
+        self.entropy_weight = torch.tensor(config.entropy_weight, device=device)
         self.half = computes_in_bf16(config.computing.precision, device)
         self._losses = self.losses
         if config.compile:
             self._losses = torch.compile(self.losses)
         # Chance, recurrent nets and other processes make a step wait for the device.
-        fixed = not (config.augment or config.dropout or group.active)
+        fixed = not (self.augmentation or config.dropout or config.noisy or group.active)
         graphs = config.cuda_graphs and fixed and config.recurrent == "none"
         self._take_step = Graphed(self._step_from, device, on=graphs)
         self.batch: Batch | None = None
@@ -120,7 +118,7 @@ class Learner:
         self.names: list[str] = []
         """Of the metrics that it returns."""
         alone = device.type != "cpu" or config.compile
-        self.threads = GradientThreads(1 if alone else threads)
+        self.threads = GradientThreads(1 if alone else threads, net)
         self.cached_rows = sys.maxsize if alone else CACHED_ROWS
 
     def update(
@@ -139,11 +137,8 @@ class Learner:
         """
         config = self.config
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
-        for settings in self.optimiser.param_groups:
-            if isinstance(settings["lr"], Tensor):
-                settings["lr"].fill_(rate)
-            else:
-                settings["lr"] = rate
+        set_rate(self.optimiser, rate)
+        self.entropy_weight.fill_(config.entropy_weight * scheduled(config.entropy_schedule, part))
         if config.normalise == "rollout":
             batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows: list[dict[str, Tensor]] = []
@@ -218,14 +213,16 @@ class Learner:
                 starts=mb.starts,
                 steps=mb.steps,
                 kept=kept,
+                noise=mb.noise,
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
         policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=self.clip).mean()
-        value_loss = value_losses(values, mb.values, mb.returns, clip=self.value_clip).mean()
+        value_loss = value_losses(values, mb.values, mb.returns, clip=self.value_clip)
+        value_loss = value_loss.mean() if value_loss.ndim == 1 else value_loss.mean(dim=0).sum()
         entropy = entropies(log_probs).mean()
         kl = approximate_kl(log_ratio)
-        loss = policy_loss + config.value_weight * value_loss - config.entropy_weight * entropy
+        loss = policy_loss + config.value_weight * value_loss - self.entropy_weight * entropy
         if config.kl_penalty > 0.0:
             loss = loss + self.kl_weight * kl
         with torch.no_grad():

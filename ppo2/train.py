@@ -62,10 +62,9 @@ def run(
 def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
     config, collector = training.config, training.collector
-    rewards, bonuses = training.rewards(obs)
-    advantages, explained = collector.advantages(obs, rewards, gamma=config.gamma, lam=config.lam)
+    batch, explained, bonuses = training.batch(obs)
     losses = training.learner.update(
-        collector.rollout.batch(advantages),
+        batch,
         collector.minibatches(
             config.epochs, count=config.minibatches, length=config.sequence_steps
         ),

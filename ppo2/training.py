@@ -1,6 +1,7 @@
 """All that changes during a run of PPO2, and how it is saved and restored."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +9,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ppo2.agent import PPO2Agent
+from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.novelty import Novelty
 from retro_agents.experience.on_policy import OnPolicy
 from retro_agents.experience.rnd import RND
+from retro_agents.experience.rollouts import Batch
+from retro_agents.experience.values import endless_advantages
 from retro_agents.ground.device import THREADS, prepare_device
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.seeding import seed_everything
-from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.run.checkpoint import Checkpoint
 
 
@@ -33,11 +35,18 @@ class Training(OnPolicy):
         # The learner has threads of its own. While acting, a second one would wait for a core that
         # the emulators use, at every layer.
         torch.set_num_threads(1)
-        net = make_actor_critic(config).to(device)
+        net = make_net(config).to(device)
         gamma = config.gamma if config.return_gamma is None else config.return_gamma
         agent = PPO2Agent(net, config, device=str(device))
-        graphs = config.cuda_graphs and device.type == "cuda"
-        super().__init__(agent, num_envs, return_gamma=gamma, graphs=graphs)
+        graphs = config.cuda_graphs and device.type == "cuda" and not config.noisy
+        super().__init__(
+            agent,
+            num_envs,
+            return_gamma=gamma,
+            graphs=graphs,
+            draw_noise=net.draw_noise if config.noisy else None,
+            values=2 if config.bonus_apart else 1,
+        )
         threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
         self.novelty = Novelty() if config.novelty > 0.0 else None
@@ -48,10 +57,11 @@ class Training(OnPolicy):
             self.rnd = RND(
                 (*image, channels if config.rnd_kind == "impala" else spec.channels),
                 num_envs,
-                gamma=config.gamma,
+                gamma=config.rnd_gamma if config.bonus_apart else config.gamma,
                 device=device,
                 group=self.group,
                 kind=config.rnd_kind,
+                episodic=not config.bonus_apart,
             )
 
     @property
@@ -60,14 +70,30 @@ class Training(OnPolicy):
         settings, count = self.config.run, self.config.num_checkpoints
         return -(-settings.timesteps // count) if count else settings.checkpoint_every
 
-    def rewards(self, obs: NDArray[np.uint8]) -> tuple[NDArray[np.float32], dict[str, float]]:
-        """What to learn from, [T,N]: rewards scaled, bonuses added -> with metrics of these. obs:
-        after the rollout."""
+    def batch(self, obs: NDArray[np.uint8]) -> tuple[Batch, float, dict[str, float]]:
+        """The rollout to learn from, the explained share of its returns' variance, and metrics of
+        the bonuses. obs: after the rollout."""
+        config, collector = self.config, self.collector
+        rewards, bonus, metrics = self.rewards(obs)
+        advantages, explained = self.advantages(obs, rewards)
+        if bonus is None:
+            return collector.batch(advantages), explained, metrics
+        apart = endless_advantages(collector, obs, bonus, gamma=config.rnd_gamma, lam=config.lam)
+        batch = collector.batch(np.stack([advantages, apart], axis=2))
+        advantages_of, bonus_of = batch.advantages.unbind(1)
+        weighed = advantages_of + config.rnd * bonus_of
+        return replace(batch, advantages=weighed), explained, metrics
+
+    def rewards(
+        self, obs: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None, dict[str, float]]:
+        """What to learn from, [T,N]: rewards scaled, bonuses added; RND's bonus, if it has a value
+        function of its own; metrics of the bonuses. obs: after the rollout."""
         config, collector, rollout = self.config, self.collector, self.collector.rollout
         metrics: dict[str, float] = {}
-        rewards = collector.rewards(scaled=config.normalise_returns)
+        rewards, apart = collector.rewards(scaled=config.normalise_returns), None
         if self.novelty is None and self.rnd is None:
-            return rewards, metrics
+            return rewards, apart, metrics
         last = collector.images(obs)
         frames = rollout.frames_reached(last, collector.spec.channels)
         if self.novelty is not None:
@@ -84,10 +110,13 @@ class Training(OnPolicy):
             if config.rnd_kind == "impala":
                 frames = rollout.frames_reached(last, len(last[0]))
             bonus = self.rnd.bonus(frames, rollout.ended)
-            rewards = rewards + (config.rnd * bonus).astype(np.float32)
+            if config.bonus_apart:
+                apart = bonus
+            else:
+                rewards = rewards + (config.rnd * bonus).astype(np.float32)
             (shuffled,) = collector.minibatches(1, count=config.minibatches)
             metrics["rnd_error"] = self.rnd.learn(frames, shuffled)
-        return rewards, metrics
+        return rewards, apart, metrics
 
     def save(self, run_dir: Path | str, envs: VectorEnv, **_: Any) -> None:
         """Writes a checkpoint, from which any number of processes can resume exactly."""

@@ -21,7 +21,7 @@ from retro_agents.run.checkpoint import Checkpoint
 def make_net(config: RainbowConfig) -> RainbowNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()
-    encoder = encoder_of(config.net, spec.observation_shape)
+    encoder = encoder_of(config.net, spec.observation_shape, frames=spec.frame_stack)
     head = QHead(
         encoder.features,
         actions=spec.actions,

@@ -5,6 +5,7 @@ from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.experience.actors import ActorSettings
+from retro_agents.experience.settings import AugmentationSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import (
@@ -16,6 +17,7 @@ from retro_agents.ground.ranges import (
     Share,
     check,
 )
+from retro_agents.ground.schedules import parse_schedule
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import ComputeSettings, NetSettings
 from retro_agents.run.fields import fixed, learning, machine, memory, report, shape, start
@@ -32,6 +34,7 @@ class RainbowConfig:
     net: NetSettings = NetSettings(play="best")
     computing: ComputeSettings = ComputeSettings()
     acting: ActorSettings = ActorSettings()
+    augmentation: AugmentationSettings = AugmentationSettings()
 
     init_replay: Natural = start(100_000, only_with="init")
     """Transitions copied from the checkpoint given by init, which seed the replay; 0: only the
@@ -117,6 +120,9 @@ class RainbowConfig:
     """Transitions in an update's batch."""
     learning_rate: Positive = learning(1e-4, common=True, other_names=("lr",))
     """Adam's learning rate."""
+    learning_rate_schedule: str = learning("constant", other_names=("anneal_lr",))
+    """Factor on the learning rate over the run: constant, linear (to 0), or points PART:FACTOR,
+    joined by straight lines, such as 0:1,0.5:0.3,1:0."""
     adam_epsilon: NonNegative = learning(1e-8)
     """Adam's epsilon."""
     gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
@@ -129,6 +135,8 @@ class RainbowConfig:
         self.evaluation.check_levels(self.run.levels, self.env)
         self.evaluation.check_log_every(self.log_every)
         self.acting.check_share(self.run.num_envs)
+        self.augmentation.make(self.env.spec())  # raises UserError
+        parse_schedule(self.learning_rate_schedule)
         if self.initial_priorities and not self.prioritised:
             raise UserError(
                 "--initial-priorities is for prioritised replay: leave --no-prioritised out"

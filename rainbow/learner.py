@@ -5,7 +5,7 @@ None where values or quantiles are learned.
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,7 @@ class Learner:
         self.optimiser = Adam(
             net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
+        self.augmentation = config.augmentation.make(config.env.spec())
         self._losses = self.losses
         if config.compile:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
@@ -221,7 +222,7 @@ class Learner:
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
         metrics, as tensors: only reading them waits for the device."""
-        on_device = self._on_device(batch)
+        on_device = self.augmented(self._on_device(batch))
         losses, values = self._losses(on_device)
         loss = (losses * on_device.weights).mean()
         self.optimiser.zero_grad(set_to_none=True)
@@ -234,6 +235,15 @@ class Learner:
             )
         self.optimiser.step()
         return losses.detach(), metrics
+
+    def augmented(self, batch: TensorBatch) -> TensorBatch:
+        """A batch with changed observations; those that its targets are computed from stay, as in
+        ttumiel/procgen-competition. Differs: drawn anew for each update, instead of once as the
+        steps enter the replay."""
+        if self.augmentation is None:
+            return batch
+        u = torch.rand(len(batch.obs), self.augmentation.draws, device=self.device)
+        return replace(batch, obs=self.augmentation(batch.obs, u))
 
     @torch.no_grad()
     def priorities(self, batch: Batch) -> NDArray[np.float32]:

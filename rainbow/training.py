@@ -16,8 +16,10 @@ from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, epsilon_ladder, linear
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.off_policy import OffPolicy
+from retro_agents.ground.schedules import scheduled
 from retro_agents.nets.transfer import follow, load_encoder
 from retro_agents.run.checkpoint import Checkpoint
+from retro_agents.run.optimiser import set_rate
 from retro_agents.run.run import EndedEpisode
 
 
@@ -78,6 +80,9 @@ class Training(OffPolicy):
     def update(self) -> None:
         """Draws a batch, learns from it, and sets its priorities."""
         config = self.config
+        part = min(1.0, self.env_steps / max(1, config.run.timesteps))
+        rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
+        set_rate(self.learner.optimiser, rate)
         beta = linear(
             config.priority_beta,
             config.priority_beta_final,

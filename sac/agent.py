@@ -13,8 +13,10 @@ from sac.learner import SACNet
 def make_net(config: SACConfig) -> SACNet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()
-    encoder, hidden = encoder_of(config.net, spec.observation_shape), config.net.hidden
-    return SACNet(encoder, actions=spec.actions, hidden=hidden, temperature=config.temperature)
+    encoder = encoder_of(config.net, spec.observation_shape, frames=spec.frame_stack)
+    return SACNet(
+        encoder, actions=spec.actions, hidden=config.net.hidden, temperature=config.temperature
+    )
 
 
 class SACAgent(PolicyAgent[SACNet, SACConfig]):

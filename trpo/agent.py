@@ -75,7 +75,9 @@ def make_net(config: TRPOConfig) -> TRPONet:
     """An untrained net for that config, its weights drawn from torch's generator."""
     spec = config.env.spec()
     image, initialisation = spec.observation_shape, config.initialisation
-    trunk = partial(make_trunk, config.net, image, initialisation=initialisation)
+    trunk = partial(
+        make_trunk, config.net, image, initialisation=initialisation, frames=spec.frame_stack
+    )
     encoder, hidden = trunk()
     critic = trunk() if config.critic == "apart" else None
     net = TRPONet(encoder, hidden, actions=spec.actions, critic=critic)

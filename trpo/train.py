@@ -62,7 +62,7 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
     config, collector = training.config, training.collector
     rewards = collector.rewards(scaled=config.normalise_returns)
-    advantages, explained = collector.advantages(obs, rewards, gamma=config.gamma, lam=config.lam)
+    advantages, explained = training.advantages(obs, rewards)
     losses = training.learner.update(
         collector.rollout.batch(advantages),
         collector.minibatches(config.epochs, count=config.minibatches),

@@ -43,7 +43,8 @@ LACKING: dict[str, Any] = {
     "resume": False,
     "recurrent": "none",
     "value_clip_range": None,
-    "learning_rate_schedule": "constant",
+    **dict.fromkeys(("learning_rate_schedule", "entropy_schedule"), "constant"),
+    "noisy": False,
 }
 """Settings that Stable-Baselines3 lacks or handles differently, and the values that it supports."""
 METRICS = {

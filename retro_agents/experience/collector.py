@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
 from math import prod
@@ -14,14 +15,14 @@ from torch import Tensor
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
 from retro_agents.contract.policy import StochasticPolicy
-from retro_agents.experience.advantages import explained_variance, generalised_advantages
 from retro_agents.experience.newest_frames import NewestFrames
 from retro_agents.experience.return_scale import ReturnScale
-from retro_agents.experience.rollouts import Outcome, Rollout, minibatches, number_of
+from retro_agents.experience.rollouts import Batch, Outcome, Rollout, minibatches, number_of
 from retro_agents.ground.device import memory_for
 from retro_agents.ground.generators import generator_state
 from retro_agents.ground.graphs import Graphed
 from retro_agents.nets.actor_critic import sample_actions
+from retro_agents.nets.noisy import Noises, rows_of
 from retro_agents.run.distributed import Group
 from retro_agents.run.run import EndedEpisode
 
@@ -44,14 +45,18 @@ class Collector:
         act_parts: int = 1,
         seed: int | None = None,
         graphs: bool = False,
+        draw_noise: Callable[..., Noises] | None = None,
+        values: int = 1,
     ) -> None:
         """num_envs: of this process. return_gamma: discount of the returns by whose deviation
         `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed:
         replaces the run's. graphs: on a GPU, act by CUDA graphs on frames that are put together
-        there."""
+        there. draw_noise: of a noisy net, see `ActorCritic`. values: number of value functions."""
         self.policy, self.num_envs, self.device = policy, num_envs, policy.device
         self.settings, self.spec = policy.config.run, policy.config.env.spec()
         self.seed = self.settings.seed if seed is None else seed
+        self.draw_noise = draw_noise
+        self.noise: Noises | None = None
         self.env_steps = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
         self.ended: list[EndedEpisode] = []
@@ -74,6 +79,7 @@ class Collector:
                 num_envs,
                 image=self.spec.observation_shape,
                 state_size=self.state.shape[1],
+                values=values,
                 device=self.device,
             )
         ends = np.linspace(0, num_envs, min(act_parts, num_envs) + 1).astype(int).tolist()
@@ -113,6 +119,8 @@ class Collector:
         self.generator_states = [generator_state(rng) for rng in self.rngs]
         draws = [rng.random(self.rollout.steps, np.float32) for rng in self.rngs]
         self.uniforms = torch.from_numpy(np.stack(draws, axis=1)).to(self.device)
+        if self.draw_noise is not None:
+            self.noise = self.draw_noise(self.rngs, self.device)
 
     def play(
         self,
@@ -213,7 +221,7 @@ class Collector:
         else:
             newest = obs[:, -self.spec.channels :]
             images = self.frames.add(newest, starts, part).permute(0, 3, 1, 2)
-        log_probs, values, after = self.policy.evaluate(images, state=state, starts=starts)
+        log_probs, values, after = self.evaluate(images, part, state=state, starts=starts)
         actions = sample_actions(log_probs, uniforms)
         logp = log_probs.gather(1, actions[:, None]).squeeze(1)
         return images, actions, logp, values, after
@@ -256,47 +264,14 @@ class Collector:
         rewards: NDArray[np.float32] = self.rollout.rewards
         return self.return_scale(rewards, self.rollout.ended, self.group) if scaled else rewards
 
-    def advantages(
-        self, obs: NDArray[np.uint8], rewards: NDArray[np.float32], *, gamma: float, lam: float
-    ) -> tuple[NDArray[np.float32], float]:
-        """Returns the advantages [T,N] of the rollout's actions, and the share of the variance of
-        all processes' returns that values explain. obs: after the rollout. rewards: [T,N]."""
-        rollout = self.rollout
-        values = rollout.values.cpu().numpy()
-        advantages = generalised_advantages(
-            rewards,
-            values,
-            self.next_values(obs),
-            rollout.terminated,
-            rollout.ended,
-            gamma=gamma,
-            lam=lam,
-        )
-        everyone = self.group.gather((values, advantages + values))
-        explained = explained_variance(*(np.hstack(parts) for parts in zip(*everyone, strict=True)))
-        return advantages, explained
+    def batch(self, advantages: NDArray[np.float32]) -> Batch:
+        """The rollout to learn from, see `Rollout.batch`, with its noise."""
+        return replace(self.rollout.batch(advantages), noise=self.noise)
 
-    def next_values(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Values [T,N] of the states that the steps reached, before any reset; meaningless where
-        terminated. obs: after the rollout."""
-        rollout = self.rollout
-        last = self.values(obs, state=self.state, starts=self.starts)
-        values = np.concatenate([rollout.values[1:].cpu().numpy(), last[None]])
-        if rollout.finals:  # truncated episodes
-            steps, envs = (list(where) for where in zip(*rollout.finals, strict=True))
-            states = torch.cat([rollout.states[1:], self.state[None]])[steps, envs]
-            goes_on = np.zeros(len(envs), bool)
-            finals = np.stack(list(rollout.finals.values()))
-            values[steps, envs] = self.values(finals, state=states, starts=goes_on)
-        return values
-
-    def values(
-        self, obs: NDArray[np.uint8], *, state: Tensor, starts: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """Values [n] of observations [n,C,H,W]."""
-        _, values, _ = self.policy.evaluate(
-            self.images(obs),
-            state=state,
-            starts=self.moved(starts),
-        )
-        return values.cpu().numpy()
+    def evaluate(
+        self, images: Tensor, rows: Any, *, state: Tensor, starts: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The policy's `evaluate` of images [n,C,H,W] of some environments, with their noise. rows:
+        a slice, or their numbers."""
+        noise = {} if self.noise is None else {"noise": rows_of(self.noise, rows)}
+        return self.policy.evaluate(images, state=state, starts=starts, **noise)

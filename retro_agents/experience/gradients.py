@@ -14,9 +14,11 @@ Gradients = tuple[list[Tensor], dict[str, Tensor]]
 
 class GradientThreads:
     """Threads that each compute the gradients of a whole microbatch, so that they wait for one
-    another once per step instead of at every layer."""
+    another once per step instead of at every layer. A net with running moments has one thread,
+    because their values depend on the order of the microbatches."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, net: nn.Module) -> None:
+        count = 1 if any(True for _ in net.buffers()) else count
         self.count = count
         self._pool = ThreadPoolExecutor(count, "learner", partial(torch.set_num_threads, 1))
 

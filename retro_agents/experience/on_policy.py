@@ -15,6 +15,7 @@ from torch import Tensor
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.replay_seed import check_seen_alike
+from retro_agents.experience.values import rollout_advantages
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import set_generator_state
 from retro_agents.ground.seeding import rng_state, set_rng_state
@@ -31,22 +32,24 @@ class OnPolicy(RunState):
 
     learner: Any
 
-    def __init__(
-        self, agent: Any, num_envs: int, *, return_gamma: float, graphs: bool = False
-    ) -> None:
-        """return_gamma, graphs: of the `Collector`."""
+    def __init__(self, agent: Any, num_envs: int, **settings: Any) -> None:
+        """settings: of the `Collector`: return_gamma, and what is not its default."""
         self.agent, self.config = agent, agent.config
         self.updates = 0
         self.collector = Collector(
             agent,
             num_envs,
             rollout_steps=self.config.rollout_steps,
-            return_gamma=return_gamma,
             act_parts=self.config.act_parts,
-            graphs=graphs,
+            **settings,
         )
         self.group = self.collector.group
         self.rank, self.size = self.group.rank, self.group.size
+        if self.size > 1 and any(True for _ in agent.net.buffers()):
+            raise UserError(
+                "--encoder-parts batch-norm has running moments, which processes do not share: "
+                "start one process"
+            )
         self.recent_returns = self.collector.recent_returns
 
     def any(self, here: bool) -> bool:
@@ -69,6 +72,14 @@ class OnPolicy(RunState):
             self.agent.start_from(init)
         obs, _ = envs.reset(seed=self.collector.env_seeds())
         return obs
+
+    def advantages(
+        self, obs: NDArray[np.uint8], rewards: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], float]:
+        """The rollout's advantages [T,N], and the explained share of its returns' variance. obs:
+        after the rollout. rewards: [T,N]."""
+        gamma, lam = self.config.gamma, self.config.lam
+        return rollout_advantages(self.collector, obs, rewards, gamma=gamma, lam=lam)
 
     def save(
         self,

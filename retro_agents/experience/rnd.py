@@ -26,9 +26,9 @@ class RND:
     """The error of a net that learns to predict a random one.
 
     burda: two convolutions; images are divided by their running deviation, and errors by that of
-    their discounted sum. Source: Burda et al., arXiv:1810.12894. Differs: one value for both kinds
-    of reward, which makes it episodic; the normaliser of images begins with the first rollout
-    instead of random play. impala: pooled IMPALA nets on unchanged images; errors are clipped at 2.
+    their discounted sum. Source: Burda et al., arXiv:1810.12894. Differs: the normaliser of images
+    begins with the first rollout instead of random play; an episodic bonus, added to the reward, is
+    an option. impala: pooled IMPALA nets on unchanged images; errors are clipped at 2.
     Source: ttumiel/procgen-competition. Differs: Adam is separate from the policy's, and makes one
     pass over a quarter of a rollout instead of all of it in each epoch.
     """
@@ -43,9 +43,10 @@ class RND:
         device: torch.device,
         group: Group,
         kind: Literal["burda", "impala"] = "burda",
+        episodic: bool = True,
     ) -> None:
-        """frame: [H,W,C] of the images."""
-        self.device, self.group, self.kind = device, group, kind
+        """frame: [H,W,C] of the images. episodic: an episode's last step earns no bonus."""
+        self.device, self.group, self.kind, self.episodic = device, group, kind, episodic
         make = features_net if kind == "burda" else impala_net
         self.nets = nn.ModuleDict(
             {"target": make(frame, deep=False), "predictor": make(frame, deep=True)}
@@ -60,17 +61,17 @@ class RND:
 
     def bonus(self, frames: Tensor, ended: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Prediction errors [T,N] of the frames uint8 [T,N,H,W,C] that steps reached, scaled or
-        clipped. ended [T,N]: last steps of episodes, whose bonus is 0."""
+        clipped. ended [T,N]: last steps of episodes, whose bonus is 0 if it is episodic."""
         steps, num_envs = frames.shape[:2]
         flat = frames.flatten(0, 1)
         if self.kind == "burda":
             self.look_at(flat)
         with torch.no_grad():
             errors = torch.cat([self.errors(part) for part in flat.split(ROWS)])
-        raw = errors.view(steps, num_envs).cpu().numpy()
+        raw, earns = errors.view(steps, num_envs).cpu().numpy(), ~(ended & self.episodic)
         if self.kind == "impala":
-            return raw.clip(max=LIMIT) * ~ended
-        return self.scale(raw, np.zeros(raw.shape, bool), self.group) * ~ended
+            return raw.clip(max=LIMIT) * earns
+        return self.scale(raw, np.zeros(raw.shape, bool), self.group) * earns
 
     def look_at(self, frames: Tensor) -> None:
         """Add frames to the moments of pixels, over all processes."""

@@ -15,14 +15,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from retro_agents.nets.noisy import Noises, rows_of
+
 
 @dataclass(frozen=True)
 class Batch:
     """Rows to learn from, step by step: row t·N + n is step t of environment n of N.
 
     obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: whether an episode begins;
-    chance [T·N,U]: random numbers from 0 to 1, if any are needed; all others [T·N]. In a minibatch,
-    states [N,S] are those before its first step.
+    chance [T·N,U]: random numbers from 0 to 1, if any are needed; noise: of a noisy net's layers,
+    for each environment; all others [T·N], values and returns [T·N,V] where there are several. In a
+    minibatch, states [N,S] are those before its first step, and noise is that of each row.
     """
 
     obs: Tensor
@@ -35,6 +38,7 @@ class Batch:
     returns: Tensor
     steps: int
     chance: Tensor | None = None
+    noise: Noises | None = None
 
     def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
         """Select rows [L,K]: L consecutive steps of K environments. advantages [L,K] replace the
@@ -51,6 +55,7 @@ class Batch:
             returns=self.returns[flat],
             steps=len(indices),
             chance=None if self.chance is None else self.chance[flat],
+            noise=rows_of(self.noise, flat % (len(self.obs) // self.steps)),
         )
 
 
@@ -95,9 +100,11 @@ class Rollout:
         *,
         image: tuple[int, int, int],
         state_size: int = 0,
+        values: int = 1,
         device: torch.device,
     ) -> None:
-        """image: [C,H,W] of an observation. state_size: width of a recurrent state; 0: none."""
+        """image: [C,H,W] of an observation. state_size: width of a recurrent state; 0: none.
+        values: number of value functions."""
         channels, height, width = image
         shape = (steps, num_envs)
 
@@ -110,7 +117,7 @@ class Rollout:
         self.obs = empty(height, width, channels, dtype=torch.uint8)
         self.states = empty(state_size)
         self.actions = empty(dtype=torch.int64)
-        self.logp, self.values = empty(), empty()
+        self.logp, self.values = empty(), empty(*([values] if values > 1 else []))
         self.starts = np.zeros(shape, bool)
         self.rewards = np.zeros(shape, np.float32)
         self.progress = np.zeros(shape, np.float32)
@@ -184,9 +191,9 @@ class Rollout:
         return torch.cat([self.obs[1:, ..., -channels:], last[None, ..., -channels:]])
 
     def batch(self, advantages: NDArray[np.float32]) -> Batch:
-        """The whole rollout, with its advantages [T,N]."""
-        on_device = torch.from_numpy(advantages).to(self.device).flatten()
-        values = self.values.flatten()
+        """The whole rollout, with its advantages [T,N], or [T,N,V] by each value function."""
+        on_device = torch.from_numpy(advantages).to(self.device).flatten(0, 1)
+        values = self.values.flatten(0, 1)
         return Batch(
             obs=self.obs.flatten(0, 1),
             states=self.states.flatten(0, 1),

@@ -1,7 +1,10 @@
 """A policy and a value function in one net."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -10,6 +13,7 @@ from retro_agents.ground.device import memory_for
 from retro_agents.nets.encoders import Encoder, encoder_of
 from retro_agents.nets.heads import ActorCriticHead, in_fp32
 from retro_agents.nets.initialise import initialiser, xavier
+from retro_agents.nets.noisy import Noises, signed_root
 from retro_agents.nets.recurrent import RecurrentCore
 from retro_agents.nets.settings import NetSettings
 
@@ -18,7 +22,7 @@ ORTHOGONAL = ("nature", "data-efficient", "xresnet")
 
 
 class ActorCritic(nn.Module):
-    """uint8 images [B,C,H,W] -> logits [B,A], values [B].
+    """uint8 images [B,C,H,W] -> logits [B,A], values [B], or [B,V] where it has several.
 
     With a recurrent core, the rows are `steps` steps of B/steps environments, step by step.
     """
@@ -43,19 +47,35 @@ class ActorCritic(nn.Module):
         steps: int = 1,
         kept: Tensor | None = None,
         ends: dict[int, Tensor] | None = None,
+        noise: Noises | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """state [N,S] before the first step; starts bool [B]: rows that begin an episode. kept
         [B,hidden]: factors on the fully connected layer's units (dropout). ends: as for the core.
-        Returns (logits, values, state after the last step)."""
-        features = torch.relu(self.hidden(self.encoder(obs)))
+        noise: of the fully connected layer, the policy's and the values', for each row. Returns
+        (logits, values, state after the last step)."""
+        features = self.encoder(obs)
+        features = torch.relu(
+            self.hidden(features) if noise is None else self.hidden(features, noise[0])
+        )
         if kept is not None:
             features = features * kept
         if self.core is not None:
             sequence = features.view(steps, -1, features.shape[1])
             out, state = self.core(sequence, state, starts.view(steps, -1), ends=ends)
             features = out.flatten(0, 1)
-        logits, values = in_fp32(self.head, features)
+        logits, values = in_fp32(partial(self.head, noise=noise and noise[1:]), features)
         return logits, values.squeeze(1), state
+
+    def draw_noise(self, rngs: Sequence[np.random.Generator], device: torch.device) -> Noises:
+        """Draws noise for as many rows as there are generators, each row's by its own; for a net
+        of noisy layers."""
+
+        def draw(width: int) -> Tensor:
+            rows = [rng.standard_normal(width, np.float32) for rng in rngs]
+            return signed_root(torch.from_numpy(np.stack(rows))).to(device)
+
+        layers: Any = self.hidden, self.head.policy, self.head.value
+        return [(draw(layer.inputs), draw(layer.outputs)) for layer in layers]
 
 
 def make_trunk(
@@ -63,34 +83,48 @@ def make_trunk(
     image: tuple[int, int, int],
     *,
     initialisation: str,
+    frames: int = 1,
+    linear: Callable[[int, int], nn.Module] = nn.Linear,
 ) -> tuple[Encoder, Any]:
-    """Untrained convolutions and the fully connected layer after them, for images [C,H,W].
+    """Untrained convolutions and the fully connected layer after them, for images [C,H,W] of so
+    many frames.
 
     initialisation: as in `initialiser`; "default" is orthogonal for the encoders in ORTHOGONAL.
+    linear: makes a layer.
     """
-    encoder, initialise = encoder_of(net, image), initialiser(initialisation)
+    encoder, initialise = encoder_of(net, image, frames=frames), initialiser(initialisation)
     if initialisation != "default" or net.encoder in ORTHOGONAL:
         initialise(encoder)
-    hidden = nn.Linear(encoder.features, net.hidden)
+    hidden = linear(encoder.features, net.hidden)
     initialise(hidden)
     return encoder, hidden
 
 
 @memory_for("such a net", instead="give smaller --hidden or --widths")
-def make_actor_critic(config: Any) -> ActorCritic:
+def make_actor_critic(
+    config: Any, *, values: int = 1, linear: Callable[[int, int], nn.Module] = nn.Linear
+) -> ActorCritic:
     """An untrained net for PPO2's or IMPALA's config; torch's generator draws its weights.
+
+    values: the number of value functions. linear: makes a layer behind the convolutions.
 
     Except with xavier-all, the heads are orthogonal as in openai/baselines, ppo2, and the policy is
     nearly uniform.
     """
     spec = config.env.spec()
     image, initialisation = spec.observation_shape, config.initialisation
-    encoder, hidden = make_trunk(config.net, image, initialisation=initialisation)
+    encoder, hidden = make_trunk(
+        config.net,
+        image,
+        initialisation=initialisation,
+        frames=spec.frame_stack,
+        linear=linear,
+    )
     core, features = None, config.net.hidden
     if config.recurrent != "none":
         core = RecurrentCore(config.recurrent, features, hidden=config.recurrent_hidden)
         features = core.features
-    head = ActorCriticHead(features, actions=spec.actions)
+    head = ActorCriticHead(features, actions=spec.actions, values=values, linear=linear)
     if initialisation == "xavier-all":
         xavier(head)
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)

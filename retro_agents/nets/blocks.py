@@ -1,4 +1,4 @@
-"""Optional parts of encoders: norms, gates, attention, residual blocks."""
+"""Optional parts of encoders: norms, gates, attention, activations, residual blocks."""
 
 import math
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
+from torch.nn import functional
 
 
 class MeanOverImage(nn.Module):
@@ -79,6 +80,84 @@ class SelfAttention(nn.Module):
         return x + self.gamma * seen.transpose(1, 2).reshape(x.shape)
 
 
+class FrameAttention(nn.Module):
+    """Attention of the newest of F frames to all of them, place by place: the newest frame plus the
+    frames' values, weighted. [B,F,C,H,W] -> [B,C,H,W].
+
+    Each frame is told apart by a learned vector for its place in the stack, which begins at 0.
+    Source: Vaswani et al., arXiv:1706.03762, eq. 1, with an eighth of the channels for the match.
+    """
+
+    def __init__(self, channels: int, frames: int) -> None:
+        super().__init__()
+        inner = max(channels // 8, 1)
+        self.places = nn.Parameter(torch.zeros(frames, channels, 1, 1))
+        self.query = nn.Conv2d(channels, inner, 1, bias=False)
+        self.key = nn.Conv2d(channels, inner, 1, bias=False)
+        self.value = nn.Conv2d(channels, channels, 1, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.places
+        newest, frames = x[:, -1], x.shape[1]
+        keys, values = (layer(x.flatten(0, 1)) for layer in (self.key, self.value))
+        match = self.query(newest)[:, None] * keys.unflatten(0, (-1, frames))
+        weights = (match.sum(dim=2) / math.sqrt(match.shape[2])).softmax(dim=1)  # [B,F,H,W]
+        return newest + (weights[:, :, None] * values.unflatten(0, (-1, frames))).sum(dim=1)
+
+
+class OverFrames(nn.Module):
+    """Layers that see each frame alone, then `FrameAttention`. uint8 [B,F·c,H,W] -> [B,C,h,w]."""
+
+    def __init__(self, layers: nn.Module, channels: int, frames: int) -> None:
+        super().__init__()
+        self.layers, self.frames = layers, frames
+        self.attention = FrameAttention(channels, frames)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        seen: Tensor = self.layers(obs.unflatten(1, (self.frames, -1)).flatten(0, 1))
+        return self.attention(seen.unflatten(0, (-1, self.frames)))
+
+
+class StandardisedConv(nn.Conv2d):
+    """A convolution whose weights have mean 0 and deviation 1 over each output's inputs.
+
+    Source: Qiao et al., arXiv:1903.10520, eq. 4 and 5.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            variance, mean = torch.var_mean(self.weight, dim=(1, 2, 3), correction=0, keepdim=True)
+            weight = (self.weight - mean) / (variance + 1e-5).sqrt()
+        return self._conv_forward(x, weight, self.bias)
+
+
+class BatchNorm(nn.Module):
+    """Batch normalisation without modes: a pass with gradient normalises by the moments of its own
+    images and mixes them into the running ones, any other pass uses the running ones.
+
+    Source: Ioffe and Szegedy, arXiv:1502.03167; a tenth is mixed in, as in PyTorch.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.scale, self.offset = (nn.Parameter(f(channels)) for f in (torch.ones, torch.zeros))
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("variance", torch.ones(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.batch_norm(
+            x,
+            self.mean,
+            self.variance,
+            self.scale,
+            self.offset,
+            training=torch.is_grad_enabled(),
+        )
+
+
 class SpectralConv(nn.Conv2d):
     """A convolution whose weights are divided by their largest singular value as a matrix
     [outputs, the rest], so that it never stretches a patch of the image.
@@ -112,24 +191,33 @@ def convolution(
     inputs: int, outputs: int, *, stride: int = 1, parts: Sequence[str] = ()
 ) -> nn.Module:
     """A 3×3 convolution. Of the parts, "separable" makes four maps of each channel alone and mixes
-    them by a 1×1 convolution; "group-norm" normalises the output in up to 8 groups of channels.
+    them by a 1×1 convolution; "weight-standardisation" uses `StandardisedConv`; "group-norm"
+    normalises the output in up to 8 groups of channels, "batch-norm" each channel over the batch.
     """
     layers: list[nn.Module] = []
+    conv = StandardisedConv if "weight-standardisation" in parts else nn.Conv2d
     if "separable" in parts:
-        layers.append(nn.Conv2d(inputs, 4 * inputs, 3, stride, 1, groups=inputs, bias=False))
-        layers.append(nn.Conv2d(4 * inputs, outputs, 1))
+        layers.append(conv(inputs, 4 * inputs, 3, stride, 1, groups=inputs, bias=False))
+        layers.append(conv(4 * inputs, outputs, 1))
     else:
-        layers.append(nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1))
+        layers.append(conv(inputs, outputs, 3, stride=stride, padding=1))
     if "group-norm" in parts:
         layers.append(GroupNorm(math.gcd(8, outputs), outputs))
+    if "batch-norm" in parts:
+        layers.append(BatchNorm(outputs))
     return layers[0] if len(layers) == 1 else nn.Sequential(*layers)
+
+
+def activation(parts: Sequence[str]) -> nn.Module:
+    """The function between layers: ReLU, or swish (Ramachandran et al., arXiv:1710.05941)."""
+    return nn.SiLU() if "swish" in parts else nn.ReLU()
 
 
 class ResidualBlock(nn.Module):
     """Two 3×3 convolutions, each after a ReLU, added to the input. [B,C,H,W] -> [B,C,H,W].
 
-    parts: those of `convolution`, and "squeeze-excite" before the sum; "spectral-norm" uses
-    `SpectralConv` instead.
+    parts: those of `convolution` and `activation`, and "squeeze-excite" before the sum;
+    "spectral-norm" uses `SpectralConv` instead.
     """
 
     def __init__(self, channels: int, parts: Sequence[str] = ()) -> None:
@@ -141,9 +229,10 @@ class ResidualBlock(nn.Module):
             for _ in range(2)
         )
         self.gate = SqueezeExcite(channels) if "squeeze-excite" in parts else nn.Identity()
+        self.active = activation(parts)
 
     def forward(self, x: Tensor) -> Tensor:
-        change: Tensor = self.gate(self.second(torch.relu(self.first(torch.relu(x)))))
+        change: Tensor = self.gate(self.second(self.active(self.first(self.active(x)))))
         return x + change
 
 
@@ -152,19 +241,26 @@ class XResidualBlock(nn.Module):
     [B,O,H/stride,W/stride]. The input is averaged over each stride, and mixed by a 1×1 convolution
     where the number of channels changes.
 
-    Source: He et al., arXiv:1812.01187 (ResNet-D). Differs: no batch normalisation.
+    parts: as for `ResidualBlock`; "max-shortcut" takes the largest of each stride instead of the
+    mean, "max-strides" the largest instead of a convolution with a stride.
+    Source: He et al., arXiv:1812.01187 (ResNet-D). Differs: batch normalisation is a part.
     """
 
     def __init__(self, inputs: int, outputs: int, *, stride: int, parts: Sequence[str]) -> None:
         super().__init__()
-        self.first = convolution(inputs, outputs, stride=stride, parts=parts)
+        halved = stride == 2
+        largest = halved and "max-strides" in parts
+        first = convolution(inputs, outputs, stride=1 if largest else stride, parts=parts)
+        self.first = nn.Sequential(first, nn.MaxPool2d(2, ceil_mode=True)) if largest else first
         self.second = convolution(outputs, outputs, parts=parts)
         self.gate = SqueezeExcite(outputs) if "squeeze-excite" in parts else nn.Identity()
-        shortcut: list[nn.Module] = [nn.AvgPool2d(2, ceil_mode=True)] if stride == 2 else []
+        self.active = activation(parts)
+        pool = nn.MaxPool2d if "max-shortcut" in parts else nn.AvgPool2d
+        shortcut: list[nn.Module] = [pool(2, ceil_mode=True)] if halved else []
         self.shortcut = nn.Sequential(
             *shortcut, *([nn.Conv2d(inputs, outputs, 1)] if inputs != outputs else [])
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        change = self.gate(self.second(torch.relu(self.first(x))))
-        return torch.relu(self.shortcut(x) + change)
+        change = self.gate(self.second(self.active(self.first(x))))
+        return self.active(self.shortcut(x) + change)

@@ -1,7 +1,6 @@
 """Convolutional encoders: uint8 images in, a flat feature vector out."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +11,15 @@ from retro_agents.ground.errors import UserError
 from retro_agents.nets.blocks import (
     GridMax,
     MeanOverImage,
+    OverFrames,
     ResidualBlock,
     SelfAttention,
     XResidualBlock,
+    activation,
     convolution,
 )
 from retro_agents.nets.initialise import kaiming
+from retro_agents.nets.parts import check_fit, parse_parts, parse_widths
 from retro_agents.nets.pixels import PixelConv, Pixels
 from retro_agents.nets.settings import NetSettings
 
@@ -108,22 +110,22 @@ def impala(
 
     pool: only the mean of each channel is output, so that the features do not grow with the image;
     it is taken before the last ReLU if "pool-first" is among the parts. The part "max-pool" outputs
-    each channel's maximum in 6×6 parts of the image instead (Clark et al., arXiv:2411.03820).
+    each channel's maximum in 6×6 parts of the image instead (Clark et al., arXiv:2411.03820), the
+    part "strided" has a stride of 2 in each width's convolution instead of a max-pool.
     Source: Espeholt et al., arXiv:1802.01561, the "large" network, without its LSTM.
     """
     layers: list[nn.Module] = []
-    inputs = image[0]
+    inputs, stride = image[0], 2 if "strided" in parts else 1
     for outputs in widths:
         layers += [
-            convolution(inputs, outputs, parts=parts)
+            convolution(inputs, outputs, stride=stride, parts=parts)
             if layers
-            else PixelConv(inputs, outputs, 3, padding=1),
-            nn.MaxPool2d(3, stride=2, padding=1),
-            ResidualBlock(outputs, parts),
-            ResidualBlock(outputs, parts),
+            else PixelConv(inputs, outputs, 3, stride=stride, padding=1)
         ]
+        layers += [nn.MaxPool2d(3, stride=2, padding=1)] if stride == 1 else []
+        layers += [ResidualBlock(outputs, parts), ResidualBlock(outputs, parts)]
         inputs = outputs
-    end: list[nn.Module] = [nn.ReLU(), MeanOverImage()] if pool else [nn.ReLU()]
+    end: list[nn.Module] = [activation(parts), *([MeanOverImage()] if pool else [])]
     end = end[::-1] if "pool-first" in parts else end
     end = [*end, GridMax(6)] if "max-pool" in parts else end
     return Encoder([*ended(layers, inputs, parts), *end], image)
@@ -170,10 +172,20 @@ def xresnet(
     parts: Sequence[str] = (),
 ) -> Encoder:
     """A residual block per width for images [C,H,W]. Blocks of stride 2 halve the image; without
-    strides, those are the first three."""
-    layers: list[nn.Module] = [Pixels()]
+    strides, those are the first three. Before them, the part "stem" has three convolutions of the
+    first width, one of stride 2 (He et al., arXiv:1812.01187, ResNet-C, without its max-pool), the
+    part "max-stem" one and a max-pool."""
+    layers, first = list[nn.Module]([Pixels()]), image[0]
+    if "stem" in parts:
+        for stride in (2, 1, 1):
+            layers += [convolution(first, widths[0], stride=stride, parts=parts), activation(parts)]
+            first = widths[0]
+    if "max-stem" in parts:
+        layers += [convolution(first, widths[0], parts=parts), activation(parts)]
+        layers += [nn.MaxPool2d(3, stride=2, padding=1)]
+        first = widths[0]
     strides = strides or [2 if number < 3 else 1 for number in range(len(widths))]
-    for (inputs, outputs), stride in zip(pairwise((image[0], *widths)), strides, strict=True):
+    for (inputs, outputs), stride in zip(pairwise((first, *widths)), strides, strict=True):
         layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
     return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
@@ -187,55 +199,44 @@ ENCODERS = {
 }
 SIZABLE = ("nature", "impala", "mobilenet", "xresnet")
 """Encoders that accept widths and pool."""
-RESIDUAL = ("impala", "xresnet")
-PARTS = {
-    "shifted": tuple(ENCODERS),
-    "attention": tuple(ENCODERS),
-    **dict.fromkeys(("pool-first", "max-pool", "spectral-norm"), ("impala",)),
-    **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
-}
-"""Optional parts, and the encoders that accept them."""
-WIDTH = "[1-9][0-9]*"
 
 
-def parse_widths(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Parses a flag's widths and strides: "16,32,32" has no strides, "32:2,32:1" has both, "" has
-    neither. Raises UserError for any other text."""
-    parts = [part.strip() for part in text.split(",")] if text else []
-    plain, strided = (
-        all(re.fullmatch(form, part) for part in parts) for form in (WIDTH, f"{WIDTH}:[12]")
-    )
-    if not plain and not strided:
-        raise UserError(
-            f"bad --widths {text!r}; expected numbers of channels such as 16,32,32, or each with a "
-            "stride of 1 or 2 such as 32:2,32:1"
-        )
-    pairs = [part.partition(":") for part in parts]
-    widths = tuple(int(width) for width, _, _ in pairs)
-    return widths, tuple(int(stride) for _, _, stride in pairs if stride)
-
-
-def parse_parts(text: str, encoder: str) -> tuple[str, ...]:
-    """Parses a flag's parts, such as "shifted,pool-first" or "". Raises UserError if a part is
-    unknown, or not for this encoder."""
-    parts = tuple(part.strip() for part in text.split(",")) if text else ()
-    for part in parts:
-        if encoder not in PARTS.get(part, ()):
-            known = [name for name, takers in PARTS.items() if encoder in takers]
-            raise UserError(
-                f"bad --encoder-parts {text!r}: encoder {encoder!r} takes {', '.join(known)}, "
-                f"not {part!r}"
-            )
-    return parts
-
-
-def encoder_of(net: NetSettings, image: tuple[int, int, int]) -> Encoder:
-    """The encoder of a config. Raises UserError as `make_encoder`, or if a list is malformed."""
+def encoder_of(net: NetSettings, image: tuple[int, int, int], *, frames: int = 1) -> Encoder:
+    """The encoder of a config, for images [C,H,W] of so many frames. Raises UserError as
+    `make_encoder`, or if a list is malformed."""
     widths, strides = parse_widths(net.widths)
-    parts = parse_parts(net.encoder_parts, net.encoder)
     return make_encoder(
-        net.encoder, image, widths=widths, strides=strides, pool=net.pool, parts=parts
+        net.encoder,
+        image,
+        widths=widths,
+        strides=strides,
+        pool=net.pool,
+        parts=parse_parts(net.encoder_parts, net.encoder),
+        frames=frames,
     )
+
+
+def make_layers(
+    name: str,
+    image: tuple[int, int, int],
+    parts: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    frames: int,
+) -> Encoder:
+    """The encoder with its options; with "frame-attention" it sees each frame alone first."""
+    if "frame-attention" not in parts:
+        return ENCODERS[name](image, parts=parts, **options)
+    if frames == 1:
+        raise UserError(
+            "--encoder-parts frame-attention needs several frames: give a --frame-stack above 1, "
+            "or for Procgen more --frames"
+        )
+    one = image[0] // frames, *image[1:]
+    *layers, _ = ENCODERS[name](one, parts=parts, **options).convolutions  # all but Flatten
+    each = nn.Sequential(*layers)
+    channels = width_of(each, one, what="this encoder")
+    return Encoder([OverFrames(each, channels, frames)], image)
 
 
 def make_encoder(
@@ -246,12 +247,14 @@ def make_encoder(
     strides: Sequence[int] = (),
     pool: bool = False,
     parts: Sequence[str] = (),
+    frames: int = 1,
 ) -> Encoder:
     """The encoder `name`, a key of ENCODERS, for images [C,H,W], laid out channels last.
 
     widths, strides: of each stage; if empty, the encoder's own. pool: average over the image at the
-    end. parts: of PARTS. Raises UserError for widths or pool if the encoder has a fixed size, for
-    strides if it has its own, and for parts that exclude each other.
+    end. parts: of PARTS. frames: in an image, along C. Raises UserError for widths or pool if the
+    encoder has a fixed size, for strides if it has its own, for parts that exclude each other, and
+    for attention over a single frame.
     """
     options: dict[str, Any] = {"pool": True} if pool else {}
     if widths:
@@ -266,19 +269,8 @@ def make_encoder(
         raise UserError(
             f"encoder {name!r} has a fixed size: widths and pool are for {', '.join(SIZABLE)}"
         )
-    if "pool-first" in parts and not pool:
-        raise UserError(
-            "--encoder-parts pool-first sets the place of --pool: give --pool too, or leave "
-            "pool-first out"
-        )
-    if "max-pool" in parts and pool:
-        raise UserError("--encoder-parts max-pool replaces --pool: leave one of them out")
-    if "spectral-norm" in parts and {"separable", "group-norm"} & {*parts}:
-        raise UserError(
-            "--encoder-parts spectral-norm has convolutions of its own: leave separable and "
-            "group-norm out"
-        )
-    encoder: Encoder = ENCODERS[name](image, parts=parts, **options)
+    check_fit(parts, pool=pool)
+    encoder = make_layers(name, image, parts, options, frames=frames)
     for layer in encoder.modules():
         if isinstance(layer, PixelConv | Pixels) and "shifted" in parts:
             layer.shift = 128

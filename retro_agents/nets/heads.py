@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from retro_agents.nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
-from retro_agents.nets.noisy import Noise, NoisyLinear, PlainLinear, sample_noises
+from retro_agents.nets.noisy import Noise, Noises, NoisyLinear, PlainLinear, sample_noises
 
 T = TypeVar("T")
 COSINES = 64
@@ -108,17 +108,26 @@ class QHead(nn.Module):
 
 
 class ActorCriticHead(nn.Module):
-    """Features [B,F] -> (logits [B,actions], values [B,1]).
+    """Features [B,F] -> (logits [B,actions], values [B,V]).
 
-    Initial weights are orthogonal, nearly zero for the logits.
+    Initial weights are orthogonal, nearly zero for the logits. linear: makes a layer.
     """
 
-    def __init__(self, features: int, *, actions: int) -> None:
+    def __init__(
+        self,
+        features: int,
+        *,
+        actions: int,
+        values: int = 1,
+        linear: Callable[[int, int], nn.Module] = nn.Linear,
+    ) -> None:
         super().__init__()
-        self.policy = nn.Linear(features, actions)
-        self.value = nn.Linear(features, 1)
+        self.policy = linear(features, actions)
+        self.value = linear(features, values)
         orthogonal(self.policy, gain=POLICY_GAIN)
         orthogonal(self.value, gain=VALUE_GAIN)
 
-    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        return self.policy(features), self.value(features)
+    def forward(self, features: Tensor, noise: Noises | None = None) -> tuple[Tensor, Tensor]:
+        if noise is None:
+            return self.policy(features), self.value(features)
+        return self.policy(features, noise[0]), self.value(features, noise[1])

@@ -7,6 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from retro_agents.nets.noisy import NoisyLinear
+
 RELU_GAIN = math.sqrt(2.0)
 """Gain of convolutions and hidden layers before a ReLU."""
 POLICY_GAIN = 0.01
@@ -18,13 +20,13 @@ VALUE_GAIN = 1.0
 @torch.no_grad()
 def orthogonal(module: nn.Module, *, gain: float) -> None:
     """Give every convolution and linear layer in `module`, itself included, orthogonal weights
-    times `gain` and biases of zero.
+    times `gain` and biases of zero; a noisy layer's are its mean weights.
 
     A kernel [out,in,h,w] is a matrix [out,in·h·w], one for each group of channels.
     Source: Saxe et al., arXiv:1312.6120.
     """
     for layer in module.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
+        if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
             groups = layer.groups if isinstance(layer, nn.Conv2d) else 1
             _fill(layer.weight, layer.weight.shape[0] // groups, gain)
             if layer.bias is not None:
@@ -51,7 +53,7 @@ def kaiming(module: nn.Module) -> None:
 @torch.no_grad()
 def _draw(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
     for layer in module.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
+        if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
             draw(layer.weight)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)

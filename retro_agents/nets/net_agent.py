@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from retro_agents.contract.policy import Act, Actions, Flags, Images, Play, one_or_many
 from retro_agents.ground.device import computes_in_bf16, one_thread
 from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_critic
+from retro_agents.nets.noisy import Noises
 from retro_agents.nets.transfer import check_parts, check_strides, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
@@ -167,8 +168,12 @@ class PolicyAgent(NetAgent[Net, Config]):
 class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     """Acts by an actor-critic's policy."""
 
-    make_net = staticmethod(make_actor_critic)
     logits = True
+
+    @staticmethod
+    def make_net(config: Any) -> ActorCritic:
+        """As NetAgent's."""
+        return make_actor_critic(config)
 
     def __init__(self, net: ActorCritic, config: Config, *, device: str = "cpu") -> None:
         super().__init__(net, config, device=device)
@@ -187,12 +192,12 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
 
     @torch.no_grad()
     def evaluate(
-        self, images: Tensor, *, state: Tensor, starts: Tensor
+        self, images: Tensor, *, state: Tensor, starts: Tensor, noise: Noises | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] and
-        the new state."""
+        """Evaluates images [N,C,H,W] on the device. Returns log-probabilities [N,A], values [N] (or
+        [N,V]) and the new state."""
         with self.autocast():
-            logits, values, after = self.net(images, state=state, starts=starts)
+            logits, values, after = self.net(images, state=state, starts=starts, noise=noise)
         return logits.log_softmax(dim=1), values, after
 
     @acting
@@ -217,6 +222,7 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
         starts = torch.zeros(rows, dtype=torch.bool, device=images.device)
         before = self.no_state(rows) if state is None else state
         logits, value, after = self.net(images, state=before, starts=starts)
+        value = value.view(rows, -1)[:, 0]  # the first of several is of the game's rewards
         return {"logits": logits, "value": value} | ({} if state is None else {"state": after})
 
     def scores(self, images: Tensor) -> Tensor:

@@ -7,12 +7,15 @@ Source: Fortunato et al., arXiv:1706.10295.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 # One layer's noise: (on its inputs [in] or [B,in], on its outputs [out] or [B,out]).
 Noise = tuple[Tensor, Tensor]
+Noises = Sequence[Noise | None]
+"""Of a net's layers, in their order."""
 
 ROWS = 128
 """Rows with the same noise from which it is faster to build the noisy matrix."""
@@ -53,6 +56,11 @@ class NoisyLinear(nn.Module):
             signed_root(torch.randn(*shape, self.inputs, device=device)),
             signed_root(torch.randn(*shape, self.outputs, device=device)),
         )
+
+
+def rows_of(noises: Noises | None, rows: Any) -> Noises | None:
+    """The noise [K,…] of some rows, by a slice or by their numbers; None without noise."""
+    return noises and [pair and (pair[0][rows], pair[1][rows]) for pair in noises]
 
 
 class PlainLinear(nn.Linear):

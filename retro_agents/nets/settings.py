@@ -23,8 +23,9 @@ class NetSettings:
     pool: bool = shape(False)
     """Keep only each channel's mean, so that images may have any size; not for data-efficient."""
     encoder_parts: str = shape("")
-    """Additions to the encoder, separated by commas: attention, shifted, pool-first, max-pool,
-    separable, group-norm, spectral-norm, squeeze-excite."""
+    """Additions to the encoder, separated by commas: attention, frame-attention, shifted,
+    pool-first, max-pool, strided, separable, group-norm, batch-norm, spectral-norm,
+    weight-standardisation, squeeze-excite, swish, stem, max-stem, max-strides, max-shortcut."""
     hidden: Count = shape(512, other_names=("feature_dim",))
     """Units of each fully connected layer before the outputs."""
     play: Play = report("draw", group="Evaluation")

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.baselines import read_baselines
-from retro_agents.nets.encoders import Encoder, parse_widths
+from retro_agents.nets.encoders import Encoder
+from retro_agents.nets.parts import parse_widths
 from retro_agents.nets.settings import NetSettings
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import flat
@@ -63,9 +64,11 @@ def check_strides(theirs: str, ours: str, *, source: Path | str) -> None:
 
 @torch.no_grad()
 def follow(net: nn.Module, other: nn.Module, *, rate: float) -> None:
-    """Move each parameter of `net` by the share `rate` towards the same one of `other`."""
-    for parameter, aim in zip(net.parameters(), other.parameters(), strict=True):
-        parameter.lerp_(aim, rate)
+    """Move each parameter and running moment of `net` by the share `rate` towards the same one of
+    `other`."""
+    ours, theirs = ([*one.parameters(), *one.buffers()] for one in (net, other))
+    for value, aim in zip(ours, theirs, strict=True):
+        value.lerp_(aim, rate)
 
 
 def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:

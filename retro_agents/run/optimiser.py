@@ -38,6 +38,15 @@ AdamW = without_compiler(torch.optim.AdamW)
 RMSprop = without_compiler(torch.optim.RMSprop)
 
 
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Set the learning rate, in its own memory where a CUDA graph reads it."""
+    for settings in optimiser.param_groups:
+        if isinstance(settings["lr"], torch.Tensor):
+            settings["lr"].fill_(rate)
+        else:
+            settings["lr"] = rate
+
+
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
     """An optimiser's complete state: tensors by "parameter.name"."""
     return {

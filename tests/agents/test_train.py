@@ -73,6 +73,22 @@ def test_a_run_of_no_steps_has_the_weights_that_it_starts_from(agent, trained, t
         assert torch.equal(one, same)
 
 
+SCHEDULED = [("rainbow", "learning_rate"), ("impala", "learning_rate"), ("ppo2", "learning_rate")]
+SCHEDULED += [("impala", "entropy"), ("ppo2", "entropy")]
+
+
+@pytest.mark.parametrize(("agent", "what"), SCHEDULED)
+def test_a_schedule_is_a_factor_on_its_value(agent, what, tmp_path):
+    """With a factor of 0, nothing is learned, or the entropy earns nothing."""
+    weight = ["--timesteps", "0"] if what == "learning_rate" else ["--entropy-weight", "0"]
+    one = train(agent, tmp_path / "one", f"--{what.replace('_', '-')}-schedule", "0:0,1:0")
+    other = train(agent, tmp_path / "other", *weight)
+    plain = train(agent, tmp_path / "plain")
+    pairs = [*zip(*(each.net.parameters() for each in (one, other, plain)), strict=True)]
+    assert all(torch.equal(one, other) for one, other, _ in pairs)
+    assert not all(torch.equal(one, plain) for one, _, plain in pairs)
+
+
 PROCGEN = (
     "--levels procgen:coinrun,bigfish --num-envs 4 --encoder nature --widths 4,4,4 --hidden 16 "
     "--timesteps 128 --device cpu"
@@ -156,15 +172,21 @@ PENALISED = (
     "--augment flip,cutout --rnd 0.1 --rnd-kind impala"
 )
 VARIANTS = {
-    "impala": [RECURRENT, f"{REPLAY} --batch-size 18"],
+    "impala": [
+        RECURRENT,
+        f"{REPLAY} --batch-size 18",
+        "--augment roll --encoder impala --widths 4 --encoder-parts batch-norm,frame-attention",
+    ],
     "jerk": ["--preset mutating", "--preset recovering --reward-scale 0.02", "--memory-share 0"],
     "ppo2": [
         RECURRENT_PPO2,
         "--novelty 0.1 --rnd 0.1",
         "--no-normalise-returns",
         PENALISED,
+        "--noisy --rnd 0.1 --rnd-values two --entropy-schedule 0:1,1:0",
     ],
     "rainbow": [
+        "--augment flip,rotate --learning-rate-schedule linear",
         "--no-noisy --epsilon-ladder 7 --initial-priorities",
         "--replay-size 40 --update-every 30 --log-every 4",
         BTR,

@@ -7,6 +7,7 @@ import torch
 
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.on_policy import check_run
+from retro_agents.experience.values import next_values
 from retro_agents.games.families import env_settings
 from retro_agents.games.retro.make import make_vec
 from retro_agents.ground.errors import UserError
@@ -101,7 +102,7 @@ def test_values_of_states_reached_are_those_before_a_reset(corridor):
     obs = envs.reset()[0]
     envs.steps[:] = 22  # of 30, at which an episode is cut
     obs = collector.play(envs, obs)
-    found, rollout = collector.next_values(obs), collector.rollout
+    found, rollout = next_values(collector, obs), collector.rollout
     assert rollout.finals
     starts, state = torch.zeros(1, dtype=torch.bool), torch.zeros(1, 0)
     for (t, env), image in rollout.finals.items():
@@ -149,6 +150,6 @@ def test_frames_that_are_put_together_on_the_device_are_the_observations(colour)
             obs = collector.play(envs, envs.reset(seed=0)[0])
             collector.begin_rollout()
             obs = collector.play(envs, envs.restore_states(envs.save_states()))  # as on resuming
-            rollouts.append((collector.rollout.obs.numpy(), collector.next_values(obs)))
+            rollouts.append((collector.rollout.obs.numpy(), next_values(collector, obs)))
     for one, other in zip(*rollouts, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -54,6 +54,13 @@ def test_bonus_is_the_error_over_the_deviation_of_its_discounted_sum():
     assert ended.any()
 
 
+def test_a_bonus_without_episodes_is_earned_by_their_last_steps_too():
+    ended = np.ones((32, 2), bool)
+    assert not make().bonus(images(1), ended).any()
+    endless = RND((36, 36, 1), 2, gamma=0.9, device=CPU, group=Group(), episodic=False)
+    assert endless.bonus(images(1), ended).all()
+
+
 def test_impala_nets_have_the_entrys_weights_and_a_bonus_that_is_cut_off(monkeypatch):
     """Uniform in ± sqrt(6 / (inputs + outputs)), biases 0: they set the size of the bonus."""
     net = make(kind="impala").nets["target"]

@@ -124,6 +124,21 @@ def test_each_epoch_is_a_step_and_asks_v_trace_anew():
     assert_same_weights(net, learned(replaced(config, epochs=3))[0], rtol=0, atol=0)
 
 
+def test_changed_images_are_learned_from_but_for_those_that_only_their_values_are_asked_of(
+    monkeypatch,
+):
+    config, seen = replaced(TINY, augment="roll", augment_share=1.0), []
+    real = Learner.losses
+    monkeypatch.setattr(Learner, "losses", lambda self, part: seen.append(part) or real(self, part))
+    learned(config)
+    _, batch = made(config)
+    assert np.array_equal(seen[0].obs[-1], batch.obs[-1])
+    for changed, plain in zip(seen[0].obs[:-1], batch.obs[:-1], strict=True):
+        assert not np.array_equal(changed, plain)
+        np.testing.assert_array_equal(np.sort(changed, axis=None), np.sort(plain, axis=None))
+    np.testing.assert_array_equal(seen[0].cut_obs, batch.cut_obs)
+
+
 def test_gradients_are_clipped_and_the_rate_follows_its_points():
     config = replaced(TINY, gradient_norm=1e-9, optimiser_epsilon=1.0)
     net, metrics = learned(config)

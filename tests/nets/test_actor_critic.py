@@ -1,11 +1,15 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
+from ppo2.config import PPO2Config
 from retro_agents.ground.errors import UserError
-from retro_agents.nets.actor_critic import choose, entropies, sample_actions
+from retro_agents.nets.actor_critic import choose, entropies, make_actor_critic, sample_actions
 from retro_agents.nets.heads import ActorCriticHead
+from retro_agents.nets.noisy import NoisyLinear
+from retro_agents.run.config import replaced
 
 
 def test_actions_are_drawn_with_their_probabilities():
@@ -52,3 +56,28 @@ def test_actor_critic_gives_logits_and_every_value():
     logits, values = head(features)
     torch.testing.assert_close(logits, features @ head.policy.weight.T)
     torch.testing.assert_close(values, features @ head.value.weight.T)
+
+
+def test_noise_is_that_of_each_row_and_none_means_the_mean_weights():
+    torch.manual_seed(0)
+    config = replaced(PPO2Config(), image_height=36, image_width=36, hidden=8)
+    net = make_actor_critic(config, linear=NoisyLinear)
+    images = torch.randint(256, (2, 4, 36, 36), dtype=torch.uint8)
+    rows = {"state": torch.zeros(2, 0), "starts": torch.ones(2, dtype=torch.bool)}
+    noise = net.draw_noise([np.random.default_rng(row) for row in (3, 4)], torch.device("cpu"))
+    logits, values, _ = net(images, noise=noise, **rows)
+
+    def made(layer, x, row, number):
+        e_in, e_out = (part[row] for part in noise[number])
+        weight = layer.weight + layer.weight_sigma * e_out[:, None] * e_in
+        return weight @ x + layer.bias + layer.bias_sigma * e_out
+
+    for row, features in enumerate(net.encoder(images)):
+        hidden = made(net.hidden, features, row, 0).relu()
+        torch.testing.assert_close(logits[row], made(net.head.policy, hidden, row, 1))
+        torch.testing.assert_close(values[row], made(net.head.value, hidden, row, 2)[0])
+    drawn = np.random.default_rng(4).standard_normal(net.hidden.inputs, np.float32)
+    np.testing.assert_allclose(noise[0][0][1], np.sign(drawn) * np.sqrt(np.abs(drawn)), rtol=1e-5)
+    hidden = (net.hidden.weight @ net.encoder(images).T + net.hidden.bias[:, None]).relu()
+    mean = (net.head.policy.weight @ hidden).T + net.head.policy.bias
+    torch.testing.assert_close(net(images, **rows)[0], mean)

@@ -1,11 +1,18 @@
+from itertools import product
+
 import pytest
 import torch
 from torch.nn import functional
 
+from retro_agents.experience.gradients import GradientThreads
 from retro_agents.nets.blocks import (
+    BatchNorm,
+    FrameAttention,
+    ResidualBlock,
     SelfAttention,
     SpectralConv,
     SqueezeExcite,
+    StandardisedConv,
     XResidualBlock,
     convolution,
 )
@@ -26,6 +33,69 @@ def test_attention_is_what_a_loop_over_places_makes():
             seen = sum(weights[j] * (v @ places[:, j]) for j in range(12))
             want[image, :, place // 4, place % 4] += 0.7 * seen
     torch.testing.assert_close(layer(x), want, atol=1e-5, rtol=1e-4)
+
+
+def test_attention_over_frames_is_what_a_loop_over_places_and_frames_makes():
+    torch.manual_seed(0)
+    layer, x = FrameAttention(16, 3), torch.randn(2, 3, 16, 2, 4)
+    layer.places.data.normal_()
+    q, k, v = (conv.weight[:, :, 0, 0] for conv in (layer.query, layer.key, layer.value))
+    want = torch.zeros(2, 16, 2, 4)
+    for image, row, column in product(range(2), range(2), range(4)):
+        frames = x[image, :, :, row, column] + layer.places[:, :, 0, 0]  # [F,C]
+        match = torch.stack([(q @ frames[-1]) @ (k @ frame) / 2**0.5 for frame in frames])
+        weights = match.exp() / match.exp().sum()
+        seen = sum(weight * (v @ frame) for weight, frame in zip(weights, frames, strict=True))
+        want[image, :, row, column] = frames[-1] + seen
+    torch.testing.assert_close(layer(x), want, atol=1e-5, rtol=1e-4)
+
+
+def test_standardised_weights_have_mean_0_and_deviation_1_for_each_output():
+    torch.manual_seed(0)
+    layer, x = StandardisedConv(3, 4, 3, padding=1), torch.randn(2, 3, 5, 5)
+    weight = layer.weight.detach().flatten(1).numpy()
+    weight = (weight - weight.mean(1, keepdims=True)) / weight.std(1, keepdims=True)
+    want = functional.conv2d(x, torch.tensor(weight).view(4, 3, 3, 3), layer.bias, padding=1)
+    torch.testing.assert_close(layer(x), want, atol=1e-3, rtol=1e-3)
+    assert isinstance(convolution(3, 4, parts=["weight-standardisation"]), StandardisedConv)
+
+
+def test_batch_norm_learns_by_the_batch_and_acts_by_what_it_has_seen():
+    torch.manual_seed(0)
+    layer, x = BatchNorm(3), 5.0 + 2.0 * torch.randn(64, 3, 4, 4)
+    learned = layer(x)
+    torch.testing.assert_close(learned.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-4, rtol=0)
+    torch.testing.assert_close(layer.mean, 0.1 * x.mean(dim=(0, 2, 3)))
+    with torch.no_grad():
+        mean, variance = layer.mean.clone(), layer.variance.clone()
+        acted = layer(x)
+    deviation = (variance + 1e-5).sqrt()
+    want = (x - mean[:, None, None]) / deviation[:, None, None]
+    torch.testing.assert_close(acted, want, atol=1e-4, rtol=1e-4)
+    assert torch.equal(layer.mean, mean)
+    alone = GradientThreads(4, torch.nn.Sequential(layer))
+    assert alone.count == 1  # whose order of microbatches is always the same
+
+
+@pytest.mark.parametrize("block", [ResidualBlock(4, ["swish"]), None])
+def test_swish_replaces_every_relu_of_a_block(block):
+    torch.manual_seed(0)
+    x, swish = torch.randn(2, 4, 5, 5), lambda x: x * x.sigmoid()
+    if block is None:
+        block = XResidualBlock(4, 4, stride=1, parts=["swish"])
+        want = swish(x + block.second(swish(block.first(x))))
+    else:
+        want = x + block.second(swish(block.first(swish(x))))
+    torch.testing.assert_close(block(x), want)
+
+
+def test_block_of_xresnet_takes_the_largest_where_it_is_told():
+    torch.manual_seed(0)
+    block = XResidualBlock(4, 4, stride=2, parts=["max-strides", "max-shortcut"])
+    x = torch.randn(2, 4, 7, 7)
+    largest = lambda x: functional.max_pool2d(x, 2, ceil_mode=True)  # noqa: E731
+    change = block.second(largest(block.first[0](x)).relu())
+    torch.testing.assert_close(block(x), (largest(x) + change).relu())
 
 
 def test_squeeze_excite_gates_channels_by_their_means():

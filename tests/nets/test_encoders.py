@@ -10,10 +10,9 @@ from retro_agents.nets.encoders import (
     ENCODERS,
     encoder_of,
     make_encoder,
-    parse_parts,
-    parse_widths,
     separable,
 )
+from retro_agents.nets.parts import parse_parts, parse_widths
 from retro_agents.nets.pixels import PixelConv, in_blocks
 from retro_agents.nets.settings import NetSettings
 
@@ -78,8 +77,10 @@ def test_widths_and_pooling_are_as_told(name, options, features):
         ("data-efficient", {}, "images of 36x20 pixels are too small"),
         ("impala", {"parts": ["pool-first"]}, "--pool"),
         ("impala", {"parts": ["max-pool"], "pool": True}, "leave one of them out"),
-        ("impala", {"parts": ["spectral-norm", "separable"]}, "convolutions of its own"),
-        ("impala", {"parts": ["spectral-norm", "group-norm"]}, "convolutions of its own"),
+        ("impala", {"parts": ["spectral-norm", "separable"]}, "same layers as separable"),
+        ("impala", {"parts": ["group-norm", "batch-norm"]}, "same layers as batch-norm"),
+        ("xresnet", {"parts": ["max-stem", "stem"]}, "same layers as max-stem"),
+        ("nature", {"parts": ["frame-attention"]}, "several frames: give a --frame-stack above 1"),
     ],
 )
 def test_what_an_encoder_cannot_be_is_refused_in_one_line(name, options, words):
@@ -159,7 +160,9 @@ def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
     assert parse_parts("", "nature") == ()
     assert parse_parts("shifted, pool-first", "impala") == ("shifted", "pool-first")
     for text in ("pool-first", "shift", "shifted,"):
-        with pytest.raises(UserError, match="'nature' takes shifted, attention, not"):
+        with pytest.raises(
+            UserError, match="'nature' takes shifted, attention, frame-attention, not"
+        ):
             parse_parts(text, "nature")
 
 
@@ -167,7 +170,9 @@ def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
     ("name", "part"),
     [
         *product(["impala", "xresnet"], ["separable", "group-norm", "squeeze-excite", "attention"]),
-        ("impala", "spectral-norm"),
+        *product(["impala", "xresnet"], ["batch-norm", "weight-standardisation", "swish"]),
+        *product(["impala"], ["spectral-norm", "strided"]),
+        *product(["xresnet"], ["max-strides", "max-shortcut"]),
     ],
 )
 def test_parts_of_residual_nets_leave_the_shape_of_the_features(name, part):
@@ -175,6 +180,34 @@ def test_parts_of_residual_nets_leave_the_shape_of_the_features(name, part):
     encoder = make_encoder(name, (6, 36, 44), widths=(4, 8, 8), parts=[part])
     assert encoder(images(6, 36, 44)).shape == (2, plain.features)
     assert str(encoder) != str(plain)
+
+
+def test_strided_convolutions_replace_max_pools():
+    encoder = make_encoder("impala", (4, 64, 64), widths=(4, 8), parts=["strided"])
+    first, *_, second, _, _, _, _ = encoder.convolutions
+    assert first.stride == second.stride == (2, 2)
+    assert not any(isinstance(layer, torch.nn.MaxPool2d) for layer in encoder.modules())
+
+
+@pytest.mark.parametrize("part", ["stem", "max-stem"])
+def test_a_stem_halves_the_image_before_the_blocks(part):
+    plain, stemmed = (
+        make_encoder("xresnet", (4, 64, 64), widths=(4, 8), parts=parts) for parts in ([], [part])
+    )
+    assert (plain.features, stemmed.features) == (8 * 16 * 16, 8 * 8 * 8)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_with_attention_over_frames_an_encoder_sees_each_frame_alone(name):
+    torch.manual_seed(0)
+    encoder = make_encoder(name, (6, 64, 64), parts=["frame-attention", "shifted"], frames=2)
+    torch.manual_seed(0)
+    alone = make_encoder(name, (3, 64, 64), parts=["shifted"])
+    assert encoder.features == alone.features
+    over, obs = encoder.convolutions[0], images(6, 64, 64)
+    frames = [alone.convolutions[:-1](obs[:, first : first + 3]) for first in (0, 3)]
+    want = over.attention(torch.stack(frames, dim=1)).flatten(1)
+    torch.testing.assert_close(encoder(obs), want, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ENCODERS)

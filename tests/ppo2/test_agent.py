@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ppo2.agent import PPO2Agent
+from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from ppo2.learner import Learner
 from retro_agents.nets.actor_critic import make_actor_critic
@@ -68,3 +68,15 @@ def test_auto_is_what_the_nets_compute_in(monkeypatch, has):
     agent = PPO2Agent(make_actor_critic(config), config)
     learner = Learner(agent.net, config, device=CPU, group=Group())
     assert agent.half == learner.half == has
+
+
+def test_noisy_layers_begin_with_the_weights_of_a_pretrained_net(tmp_path):
+    plain = PPO2Agent(make_net(SMALL), SMALL)
+    plain.save(tmp_path)
+    config = replaced(SMALL, noisy=True, sigma0=0.3)
+    agent = PPO2Agent(make_net(config), config)
+    agent.start_from(tmp_path)
+    images = torch.randint(256, (4, 4, 84, 84), dtype=torch.uint8)
+    torch.testing.assert_close(agent.scores(images), plain.scores(images))
+    inputs = agent.net.hidden.inputs
+    assert agent.net.hidden.weight_sigma.unique().tolist() == pytest.approx([0.3 / inputs**0.5])

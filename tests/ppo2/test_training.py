@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-import retro_agents.experience.collector
+import retro_agents.experience.values
 from ppo2.train import learn
 from ppo2.training import Training
 from retro_agents.experience.return_scale import ReturnScale
@@ -19,13 +19,13 @@ QUICK = tiny("ppo2", *FLAGS.split(), "--learning-rate", "1e-3", "--checkpoint-ev
 def learned_from(monkeypatch):
     """What the advantages of the last rollout were made of, by name, all [T,N]."""
     names = ("rewards", "values", "next_values", "terminated", "ended")
-    arrays, real = {}, retro_agents.experience.collector.generalised_advantages
+    arrays, real = {}, retro_agents.experience.values.generalised_advantages
 
     def record(*given, **numbers):
         arrays.update(zip(names, map(np.copy, given), strict=True))
         return real(*given, **numbers)
 
-    monkeypatch.setattr(retro_agents.experience.collector, "generalised_advantages", record)
+    monkeypatch.setattr(retro_agents.experience.values, "generalised_advantages", record)
     return arrays
 
 
@@ -106,6 +106,48 @@ def test_bonuses_count_beside_the_scaled_rewards(corridor, learned_from, monkeyp
     expected = scaled + 2.0 * new + 3.0 * bonus
     np.testing.assert_allclose(learned_from["rewards"], expected, rtol=1e-5, atol=1e-6)
     assert not np.allclose(scaled, raw)
+
+
+def test_a_bonus_with_a_value_function_of_its_own_goes_on_beyond_the_ends_of_episodes(
+    corridor, monkeypatch
+):
+    config = replaced(QUICK, rnd=0.5, rnd_values="two", rnd_gamma=0.8, lam=0.7)
+    training, envs = Training(config, 3), corridor(3)
+    bonus = np.random.default_rng(0).random((16, 3)).astype(np.float32)
+    monkeypatch.setattr(training.rnd, "bonus", lambda *_: bonus)
+    obs = training.collector.play(envs, envs.reset()[0])
+    batch, *_ = training.batch(obs)
+    rollout = training.collector.rollout
+    assert rollout.ended.any() and rollout.values.shape == (16, 3, 2)
+    own = rollout.values[:, :, 1].numpy()
+    with torch.no_grad():
+        net, nothing = training.agent.net, torch.zeros(3, 0)
+        last = net(torch.from_numpy(obs), state=nothing, starts=torch.zeros(3, dtype=torch.bool))
+    reached = np.vstack([own[1:], last[1][:, 1].numpy()[None]])  # the next episode's, where ended
+    deltas, slow = bonus + 0.8 * reached - own, np.zeros((16, 3))
+    for t in range(16):
+        slow[t] = sum((0.8 * 0.7) ** (k - t) * deltas[k] for k in range(t, 16))
+    returns = batch.returns.unflatten(0, (16, 3)).numpy()
+    np.testing.assert_allclose(returns[:, :, 1], slow + own, rtol=1e-4, atol=1e-5)
+    plain = returns[:, :, 0] - rollout.values[:, :, 0].numpy()
+    found = batch.advantages.view(16, 3).numpy()
+    np.testing.assert_allclose(found, plain + 0.5 * slow, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("flags", [{"noisy": True}, {"rnd": 0.1, "rnd_values": "two"}])
+def test_a_first_step_learns_from_the_policy_that_acted(corridor, flags):
+    training, envs = Training(replaced(QUICK, minibatches=1, **flags), 3), corridor(3)
+    obs = training.collector.play(envs, envs.reset()[0])
+    losses = learn(training, obs)
+    assert losses["kl"] == pytest.approx(0.0, abs=1e-6) and losses["clipped"] == 0.0
+    if training.config.noisy:
+        with torch.no_grad():
+            images, rollout = torch.from_numpy(np.repeat(obs[:1], 3, axis=0)), slice(0, 3)
+            state, starts = torch.zeros(3, 0), torch.zeros(3, dtype=torch.bool)
+            policies, _, _ = training.collector.evaluate(
+                images, rollout, state=state, starts=starts
+            )
+        assert not torch.equal(policies[0], policies[1])  # each environment has its own noise
 
 
 @pytest.mark.parametrize(("given", "discount"), [(0.3, 0.3), (None, QUICK.gamma)])

@@ -10,7 +10,7 @@ from retro_agents.contract.envs import EnvSpec
 from retro_agents.contract.frames import parse_offsets
 from retro_agents.games.procgen.games import ACTIONS
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import Count, Natural, Positive, Share, check
+from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, check
 from retro_agents.run.fields import field, fields, learning, machine, rules, shape
 
 LAST_LEVEL = 2**31 - 1
@@ -53,6 +53,8 @@ class ProcgenConfig:
     """The time limit truncates an episode, whose value is bootstrapped, or ends it (the papers)."""
     shape_rewards: bool = field(False, "reward")
     """Learn from sign(r)(sqrt(|r| + 1) - 1) + 0.001 r; reported returns stay raw."""
+    clip_rewards: NonNegative = field(0.0, "reward")
+    """Clip the rewards that are learned from, after any shaping, to ± this; 0: never."""
     reward_scale: Positive = field(1.0, "reward")
     """Factor on the rewards that the agent learns from; reported returns stay unscaled."""
     env_threads: Count = machine(1)
@@ -88,10 +90,12 @@ class ProcgenConfig:
 
     def with_raw_rewards(self) -> "ProcgenConfig":
         """The same, but with rewards as the game gives them."""
-        return replace(self, shape_rewards=False, reward_scale=1.0)
+        return replace(self, shape_rewards=False, clip_rewards=0.0, reward_scale=1.0)
 
     def learning_rewards(self, rewards: NDArray[np.floating]) -> NDArray[np.float32]:
-        """Raw rewards [T] -> rewards after shaping and scaling, [T]."""
+        """Raw rewards [T] -> rewards after shaping, clipping and scaling, [T]."""
         if self.shape_rewards:
             rewards = np.sign(rewards) * (np.sqrt(np.abs(rewards) + 1.0) - 1.0) + 0.001 * rewards
+        if self.clip_rewards:
+            rewards = np.clip(rewards, -self.clip_rewards, self.clip_rewards)
         return (rewards * self.reward_scale).astype(np.float32)

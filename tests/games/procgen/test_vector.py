@@ -171,6 +171,15 @@ def test_rewards_are_shaped_for_learning_and_reported_raw():
     assert all(e["r"] == round(e["r"]) for *_, episodes in steps for e in episodes)
 
 
+def test_rewards_are_clipped_for_learning_after_shaping_and_before_scaling():
+    config, raw = ProcgenConfig(clip_rewards=1.0, reward_scale=2.0), np.array([10.0, -10.0, 0.3])
+    np.testing.assert_allclose(config.learning_rewards(raw), [2.0, -2.0, 0.6])
+    shaped = ProcgenConfig(clip_rewards=1.0, shape_rewards=True)
+    np.testing.assert_allclose(shaped.learning_rewards(raw), [1.0, -1.0, 0.14048], atol=1e-4)
+    raw_rewards = config.with_raw_rewards().learning_rewards(raw)
+    np.testing.assert_allclose(raw_rewards, raw)
+
+
 def test_a_stuck_action_is_the_one_before():
     free, stuck = (
         make_vec("coinrun", num_envs=2, config=ProcgenConfig(stick_probability=chance))
