@@ -15,6 +15,7 @@ from retro_agents.ground.results import installed
 
 COMMANDS = {
     "train": ("", "train an agent"),
+    "new-agent": ("retro_agents.new_agent", "begin an agent of your own"),
     "evaluate": (
         "retro_agents.judging.evaluate",
         "score an agent that does not learn, and film it",

@@ -158,7 +158,7 @@ def emptied(folder, name):
     forge(folder, name, b"\x80" if name.endswith("msgpack") else b"{}")
 
 
-FILES = ("meta.json", "config.json", "large.npy.zst", "net.safetensors", "state.msgpack")
+FILES = ("meta.json", "config.json", "returns.npy.zst", "net.safetensors", "state.msgpack")
 
 
 @pytest.mark.parametrize(

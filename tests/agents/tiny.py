@@ -12,9 +12,9 @@ from tests.conftest import Corridor
 
 ROOT = Path(__file__).parents[2]
 AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
-OUTSIDE = Path(__file__).parent / "outside"
-"""Where an agent of the tests' own is, as others may be installed."""
-sys.path.append(str(OUTSIDE))
+OUTSIDE = ROOT / "retro_agents" / "template"
+"""Where an agent is that is not the project's own, as others may be installed."""
+sys.path += [str(OUTSIDE), str(Path(__file__).parent / "outside")]
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 FLAGS = [
     *("--levels", f"{LEVEL},{LEVEL[:-1]}2", "--num-envs", "2", "--timesteps", "60"),

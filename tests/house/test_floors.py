@@ -24,6 +24,7 @@ FLOORS = (
     ("retro_agents/sweeps",),
     ("retro_agents/contest",),
     ("retro_agents/studio",),
+    ("retro_agents/template", "retro_agents/new_agent.py"),
     ("retro_agents/command.py",),
     ("retro_agents/__main__.py",),
     ("cartridge",),

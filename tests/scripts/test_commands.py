@@ -15,6 +15,7 @@ INNER = (
     "retro_agents.games.retro.playback",
     "retro_agents.games.retro.worker",
     "retro_agents.ground.leash",
+    "retro_agents.template.",
     "retro_agents.studio.player",
 )
 """Others start these, in ways of their own; peers' code is only timed."""

@@ -1,4 +1,4 @@
-"""Everything Tally can be told."""
+"""All settings of the agent; each field becomes a flag, and its docstring the flag's help."""
 
 from dataclasses import dataclass
 

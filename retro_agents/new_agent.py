@@ -1,0 +1,87 @@
+"""Begins an agent of your own: a package that trains, resumes, plays and is scored as ours are.
+
+retro-agents new-agent fox && pip install -e fox && retro-agents train fox --timesteps 20000
+"""
+
+import keyword
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import make_folder, write_text
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.fields import positional
+
+TEMPLATE = Path(__file__).parent / "template" / "tally"
+PROJECT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{name}"
+version = "0.1.0"
+dependencies = ["retro-contest-agents[agents]"]
+
+# By this line `retro-agents` knows the agent and takes its checkpoints.
+[project.entry-points."retro_agents.agents"]
+{name} = "{name}"
+
+[tool.setuptools]
+packages = ["{name}"]
+
+[tool.setuptools.package-data]
+{name} = ["presets/*.yaml"]
+"""
+NEXT = """\
+made {folder}: about 200 lines that learn which button is best. Next:
+  pip install -e {folder}
+  retro-agents train {name} --timesteps 20000 --run-dir runs/{name}
+  retro-agents evaluate runs/{name}
+  retro-agents contest run --agent {name} --checkpoint runs/{name} --levels bramble-test
+Then change config.py (settings), agent.py (what plays) and training.py (what learns)."""
+
+
+@dataclass(frozen=True)
+class NewAgentConfig:
+    """Write a package with the smallest agent that learns, for you to change."""
+
+    name: str = positional("NAME")
+    """Of the package, such as fox; the folder NAME is made for it."""
+
+
+def write_agent(name: str, folder: Path) -> None:
+    """Write the package into a folder, which must not exist. Raises UserError if it does, or if the
+    name is none for a package or is taken."""
+    if not (name.isidentifier() and name.islower()) or keyword.iskeyword(name):
+        raise UserError(f"bad name {name!r}; expected lower-case letters, digits and _: fox")
+    if find_spec(name):
+        raise UserError(f"there is a Python package {name!r} already: choose another name")
+    if folder.exists():
+        raise UserError(f"{folder} is there already: choose another name, or move it")
+    make_folder(folder.parent)
+    with TemporaryDirectory(prefix=f".{name}.", dir=folder.parent) as place:
+        draft = Path(place) / name
+        for file in sorted(path for path in TEMPLATE.rglob("*.*") if path.is_file()):
+            text = file.read_text(encoding="utf-8").replace("tally", name)
+            made = draft / name / file.relative_to(TEMPLATE)
+            made.parent.mkdir(parents=True, exist_ok=True)
+            write_text(made, text.replace("Tally", name.title().replace("_", "")))
+        write_text(draft / "pyproject.toml", PROJECT.format(name=name))
+        draft.rename(folder)
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Write the package that the command line names."""
+    name = parse_command(NewAgentConfig, argv, command="retro-agents new-agent").name
+    folder = Path(name)
+    write_agent(name, folder)
+    print(NEXT.format(name=name, folder=folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""The smallest agent that keeps to the protocol: it takes the action of the highest mean reward."""

@@ -1,0 +1,47 @@
+"""`retro-agents new-agent`: the package that it writes works at once."""
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from retro_agents.new_agent import main
+from tests.runs import ROOT
+
+
+def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    main(["red_fox"])
+    assert "retro-agents train red_fox" in capsys.readouterr().out
+    installed = tmp_path / "red_fox" / "red_fox-0.1.0.dist-info"  # as pip does
+    installed.mkdir()
+    project = tomllib.loads((tmp_path / "red_fox" / "pyproject.toml").read_text())["project"]
+    (group, names), *_ = project["entry-points"].items()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: red_fox\nVersion: 0.1.0\n")
+    lines = [f"[{group}]", *(f"{name} = {package}" for name, package in names.items())]
+    (installed / "entry_points.txt").write_text("\n".join(lines))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'red_fox'}:{ROOT}")
+
+    def said(*words):
+        command = [sys.executable, "-m", *map(str, words)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    run = ["red_fox.train", "--levels", "BrambleWood.Act1", "--run-dir", "mine", "--num-envs", "2"]
+    said(*run, "--timesteps", "200", "--checkpoint-every", "100")
+    assert "300/300 steps" in said(*run[:1], "--run-dir", "mine", "--resume", "--timesteps", "300")
+    said("retro_agents", "evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores")
+    assert (tmp_path / "scores" / "result.json").is_file()
+
+
+@pytest.mark.parametrize("name", ["Fox", "red-fox", "class", "ppo2", "numpy", "there", "../x"])
+def test_a_name_that_no_new_package_can_have_is_refused(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(SystemExit) as stop:
+        main([name])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
