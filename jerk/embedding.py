@@ -62,8 +62,12 @@ class FrameEmbedder:
 
 @final
 class NetEmbedder:
-    """What a policy's net gives before an action is chosen: its scores (a policy's logits), or the
-    outputs of its fully connected layers, before their ReLUs."""
+    """What a policy's net gives before an action is chosen: its scores of the actions (a policy's
+    logits), or the outputs of its fully connected layers, before their ReLUs.
+
+    Scores are taken less their mean, which no choice depends on: values are far larger than their
+    differences, and would all point the same way.
+    """
 
     def __init__(self, actor: ScoringPolicy, *, hidden: bool) -> None:
         self.actor = actor
@@ -82,7 +86,8 @@ class NetEmbedder:
         scores = self.actor.scores(torch.from_numpy(obs).to(self.actor.device))
         for handle in handles:
             handle.remove()
-        return torch.cat(found or [scores], dim=1).cpu().numpy()
+        found = found or [scores - scores.mean(dim=1, keepdim=True)]
+        return torch.cat(found, dim=1).cpu().numpy()
 
 
 def frozen(actor: ScoringPolicy, weights: Mapping[str, Tensor] | None = None) -> ScoringPolicy:

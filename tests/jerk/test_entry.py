@@ -47,12 +47,21 @@ def test_keys_are_what_the_net_says_before_it_chooses(package, tmp_path):
     pixels = torch.from_numpy(obs)
     with torch.no_grad():
         hidden = net.hidden if package == "ppo2" else net.head.hidden
-        wanted = {True: hidden(net.encoder(pixels)), False: actor.scores(pixels)}
+        scores = actor.scores(pixels)
+        wanted = {True: hidden(net.encoder(pixels)), False: scores - scores.mean(1, keepdim=True)}
     for part, rows in wanted.items():
         embedder = NetEmbedder(actor, hidden=part)
         np.testing.assert_array_equal(embedder(obs), rows.numpy())
         assert embedder.size == rows.shape[1]
     assert not any(layer._forward_hooks for layer in net.modules())
+
+
+def test_values_that_differ_by_as_much_for_every_action_have_the_same_key(tmp_path):
+    actor, obs = load_agent(saved_rainbow(tmp_path)), images(3)
+    embedder, scores = NetEmbedder(actor, hidden=False), actor.scores
+    keys = embedder(obs)
+    actor.scores = lambda pixels: scores(pixels) + 100.0
+    np.testing.assert_allclose(embedder(obs), keys, atol=1e-4)
 
 
 @pytest.mark.parametrize(("key", "size"), [("frames", 128), ("scores", 7), ("hidden", 16)])
