@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping
-from typing import Any, Protocol, final
+from typing import Protocol, final
 
 import cv2
 import numpy as np
@@ -91,10 +91,9 @@ class NetEmbedder:
 
 
 def frozen(actor: ScoringPolicy, weights: Mapping[str, Tensor] | None = None) -> ScoringPolicy:
-    """The same policy with a copy of its net, which does not learn with it. weights: of the copy;
-    None: those that the net has now."""
-    apart: Any = copy.copy(actor)
-    apart.net = copy.deepcopy(actor.net)
+    """A copy of the policy, which does not learn with it. weights: of the copy's net; None: those
+    that the policy's has now."""
+    apart = copy.deepcopy(actor)
     if weights is not None:
         apart.net.load_state_dict(weights)
     return apart

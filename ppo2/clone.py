@@ -51,7 +51,7 @@ class CloneConfig:
 
     # What is learned from
     demonstrations: str = ""
-    """Folders of recorded episodes, separated by commas: JERK's RUN/replay, or others."""
+    """Folders of recorded episodes, or runs of JERK that left some, separated by commas."""
     expert: bool = False
     """Ask an expert what to do wherever the policy gets (DAgger), if the game has one."""
     levels: str = TRAINING

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from retro_agents.contract.envs import EnvSettings, EnvSpec
 from retro_agents.contract.frames import stacked
 from retro_agents.experience.advantages import returns_to_go
-from retro_agents.experience.episodes import Episode, check_played_alike, episodes_of
+from retro_agents.experience.episodes import Episode, check_played_alike, episodes_of, left_by
 from retro_agents.experience.return_scale import ReturnScale
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
@@ -88,11 +88,11 @@ class Demonstrations:
 
 
 def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations:
-    """The recorded episodes in folders with commas between. Raises UserError if there are none, or
-    some that an agent of these settings could not see or do."""
+    """The recorded episodes in folders, or left by runs, with commas between. Raises UserError if
+    there are none, or some that an agent of these settings could not see or do."""
     spec, episodes = settings.spec(), []
     for source in filter(None, folders.split(",")):
-        found = episodes_of(load_checkpoint(source))
+        found = episodes_of(load_checkpoint(left_by(source)))
         if not found:
             raise UserError(
                 f"{source} holds no recorded episodes: `retro-agents record AGENT` records some"

@@ -12,6 +12,7 @@ from jerk.learner import Learner, imitation_losses
 from jerk.memory import sample
 from jerk.train import run
 from jerk.training import Training
+from ppo2.demonstrations import read
 from retro_agents.contract.frames import FrameHistory
 from retro_agents.experience.episodes import Episode, episodes_of
 from retro_agents.ground.errors import UserError
@@ -196,7 +197,7 @@ def test_a_stopped_run_of_the_entry_goes_on_exactly(course, tmp_path, name, pack
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
-def test_rainbow_begins_with_the_run_itself_and_has_its_own_net_back(course, tmp_path):
+def test_rainbow_and_a_clone_begin_with_the_run_itself(course, tmp_path):
     saved = saved_rainbow(tmp_path / "rainbow")
     config = preset("entry-rainbow", policy=saved, timesteps=600)
     run(course(2), config, tmp_path / "jerk")
@@ -206,6 +207,8 @@ def test_rainbow_begins_with_the_run_itself_and_has_its_own_net_back(course, tmp
     assert training.seeded == sum(len(episode.frames) for episode in episodes) > 0
     assert_same_net(training.agent, load_agent(saved))
     rainbow.train.run(course(1), rainbow_config(), tmp_path / "after", init=tmp_path / "jerk")
+    shown = read(str(tmp_path / "jerk"), rainbow_config().env, gamma=0.99)
+    assert shown.size == sum(len(episode.actions) for episode in episodes)
 
 
 def test_what_does_not_fit_the_entry_is_refused_in_one_line(course, tmp_path, ppo2):
