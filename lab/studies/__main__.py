@@ -33,8 +33,8 @@ class StudyConfig:
     """Run a study's cells (agent × level × seed) and report the results, or write all tables."""
 
     study: str = positional("STUDY")
-    """contest-entry, contest-ideas, es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight, transfer, or a
-    FILE.yaml like them; or tables."""
+    """contest-entry, contest-ideas, es, jerk-fresh, jerk-search, overfit, ppo2, rainbow, sight,
+    transfer, or a FILE.yaml like them; or tables."""
     out: Path | None = None
     """Folder for all runs and the tables; default: runs/studies/STUDY."""
     only: tuple[str, ...] = ("",)

@@ -28,6 +28,7 @@ from retro_agents.run.fields import (
     required,
     sections,
 )
+from retro_agents.run.removed import instead
 
 T = TypeVar("T")
 
@@ -88,7 +89,7 @@ def _instead(name: str, cls: Any, here: Mapping[str, Place]) -> str:
     """The advice for an unknown field."""
     if kind := kind_of(name, kinds(cls)):
         return f"it is for {kind}"
-    if said := answer(name, here):
+    if said := answer(name, here) or instead(name, [*map(flag_of, here), "--preset"]):
         return said
     close = difflib.get_close_matches(name, here, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else "see --help"

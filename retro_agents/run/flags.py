@@ -17,6 +17,7 @@ from retro_agents.ground.errors import Parser, UserError
 from retro_agents.ground.names import named
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import Place, answer, flag_of, flag_with, kind_of, kinds
+from retro_agents.run.removed import instead
 
 MOST_USED = "Most used"
 LAST = ("The environment", "The machine")
@@ -225,8 +226,10 @@ def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequenc
 
 
 def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
-    """Advice on an unknown flag: another program's name, words of a flag, or a similar spelling."""
-    if said := answer(flag[2:].replace("-", "_"), here, spelled=flag_of):
+    """Advice on an unknown flag: another program's name, what replaced it, words of a flag, or a
+    similar spelling."""
+    name = flag[2:].replace("-", "_")
+    if said := answer(name, here, spelled=flag_of) or instead(name, known):
         return said
     parts = set(flag[2:].split("-"))
     close = [other for other in known if parts <= set(other[2:].split("-"))]

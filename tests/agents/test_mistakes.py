@@ -1,11 +1,15 @@
 """A user's mistakes: one line, exit code 2, nothing written."""
 
+import re
 import shutil
 import sys
 
 import pytest
 
+from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
+from retro_agents.run.fields import flag_of, kinds
+from retro_agents.run.removed import REMOVED
 from tests.agents.tiny import AGENTS, refused, said_to, train
 
 HUGE = (["--hidden", str(10**10)], "no memory for such a net; give smaller --hidden or --widths")
@@ -131,6 +135,30 @@ OWN = {
         (["--max-kl", "0"], "--max-kl"),
     ],
 }
+
+
+GONE = [
+    ("ppo2", "--brightness", "--augment jitter"),
+    ("ppo2", "--serial", "--preset serial"),
+    ("ppo2", "--accumulate", "--microbatches"),
+    ("impala", "--accumulate", "--microbatches"),
+    ("trpo", "--piece", "no gain was measured"),
+    ("rainbow", "--freeze-encoder-updates", "--init-encoder"),
+    ("jerk", "--truncate", "--cut-share"),
+    ("es", "--sigma-decay", "no gain was measured"),
+]
+
+
+@pytest.mark.parametrize(("agent", "flag", "said"), GONE)
+def test_a_removed_flag_is_answered_with_what_replaced_it(agent, flag, said, capsys):
+    assert said in refused(agent, capsys, flag, "1")
+
+
+def test_what_is_said_of_removed_flags_holds():
+    known = [{flag_of(n) for k in kinds(find(a).Config).values() for n in k} for a in AGENTS]
+    for name, advice in REMOVED.items():
+        named = set(re.findall(r"--[a-z-]+", advice)) - {"--preset"}
+        assert any(named <= flags and flag_of(name) not in flags for flags in known), name
 
 
 @pytest.mark.parametrize("agent", [one for one in AGENTS if one != "es"])
