@@ -35,6 +35,7 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxscript": "onnx",
     "ray": "actors",
+    "optuna": "search",
     "starlette": "studio",
     "uvicorn": "studio",
     "websockets": "studio",

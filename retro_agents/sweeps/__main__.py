@@ -101,6 +101,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         with stopped_in_order():
             population.run(config)
+    elif config.search:
+        from retro_agents.sweeps import search
+
+        with stopped_in_order():
+            search.run(config)
     elif config.engine in ("local", "ray"):
         with stopped_in_order():
             run_grid(config)

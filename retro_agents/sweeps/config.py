@@ -1,13 +1,16 @@
 """The settings of a sweep: flags, and plans that hold their values."""
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any, Literal
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import write_json
 from retro_agents.ground.ranges import Count, Natural
-from retro_agents.run.config import read_file
-from retro_agents.run.fields import field, fixed
+from retro_agents.ground.results import read_result
+from retro_agents.run.config import read_file, to_dict
+from retro_agents.run.fields import field, fields, fixed
 from retro_agents.sweeps.study import named_file
 
 PLANS = Path("lab/plans")
@@ -16,7 +19,7 @@ PLANS = Path("lab/plans")
 
 @dataclasses.dataclass(frozen=True)
 class SweepConfig:
-    """Train an agent with many settings: over a grid, or as a population (PBT)."""
+    """Train an agent with many settings: over a grid, by a search, or as a population (PBT)."""
 
     plan: str = ""
     """A FILE.yaml with fields like these, or the name of one in ./lab/plans; flags win."""
@@ -54,6 +57,12 @@ class SweepConfig:
     """Agent steps after which a run may copy a better one's weights and change its values; also the
     interval between checkpoints."""
 
+    search: tuple[str, ...] = fixed((), needs=("optuna",))
+    """FIELD=LOW:HIGH or FIELD=A,B: Optuna draws values where good ones were found, and stops runs
+    that fall behind. With --flags='--evaluate-every N' it goes by the return on training levels."""
+    trials: Count = field(20, only_with="search")
+    """Number of runs of a search; with more of them, a search that has ended goes on."""
+
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
     """local: runs a grid's processes here. ray: runs on Ray; a population on Ray Tune, as --pbt
     implies. slurm, lsf: print a script that runs a grid as jobs."""
@@ -67,8 +76,13 @@ class SweepConfig:
 
     def check(self) -> None:
         """Raises UserError if flags contradict each other, or if there is nothing to do."""
-        if bool(self.grid) == bool(self.pbt):
-            raise UserError("give either --grid FIELD=A,B,... or --pbt FIELD=LOW:HIGH ...")
+        if bool(self.grid) + bool(self.pbt) + bool(self.search) != 1:
+            raise UserError(
+                "give one of --grid FIELD=A,B,..., --search FIELD=LOW:HIGH ... and --pbt "
+                "FIELD=LOW:HIGH ..."
+            )
+        if self.search and self.engine != "local":
+            raise UserError(f"--search runs on this machine, not with --engine {self.engine}")
         if self.pbt and self.engine != "ray":
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
         for name in ("seeds",) if self.pbt else ("population", "perturb_every"):  # set by a plan
@@ -78,6 +92,22 @@ class SweepConfig:
             raise UserError("--population 1: a population has 2 runs or more")
         if self.ray_address and self.engine != "ray":
             raise UserError(f"--ray-address is for --engine ray, not {self.engine}")
+
+
+def check_same(config: SweepConfig, what: str) -> None:
+    """Raises UserError if the sweep in --out, a population or a search, was begun with other
+    settings; otherwise notes them there."""
+    path, settings = config.out / f"{what}.json", to_dict(config)
+    now = {name: settings[name] for name in fields(config, "fixed")}
+    now = json.loads(json.dumps(now))  # tuples become lists
+    before = read_result(path) if path.exists() else now
+    for name, value in before.items():
+        if value != now[name]:
+            raise UserError(
+                f"the {what} in {config.out} was begun with {name} {value!r}, not {now[name]!r}; "
+                "give the same, or another --out"
+            )
+    write_json(path, now)
 
 
 def read_plan(name: str) -> dict[str, Any]:

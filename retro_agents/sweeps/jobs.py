@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from retro_agents.sweeps.config import SweepConfig
 
 
+CPUS, WARNED = 2, "--signal=B:TERM@120"
+"""Cores of a job, and the signal that its shell gets two minutes before its time is over."""
+
+
 def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
     """A script with an array of `count` jobs, each of which runs one cell of this sweep.
 
-    arguments: of this command, from which each job finds its cell. Jobs run this Python, which
+    arguments: of this command, from which each job finds its cell. --jobs: how many jobs at a time.
+    Slurm gives each job CPUS cores and starts it again if it was moved (--requeue); what
+    --resources says comes later and wins. Jobs run this Python, which
     their nodes must have too, and log to --out, which must exist. Once all jobs are done, the same
     command without --engine runs missing cells and writes the table.
     """
@@ -19,13 +25,16 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
     if config.engine == "slurm":
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
         head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={log}"]
+        # Before a job is ended or moved, its run saves; it resumes when the job begins again.
+        head += [f"--cpus-per-task={CPUS}", "--requeue", "--open-mode=append", WARNED]
     else:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
         head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]
     head += [config.resources] if config.resources else []  # several options may share a line
     # The engine becomes local, because a plan may name the cluster.
     mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
-    command = f'{shlex.join([sys.executable, "-m", "retro_agents.sweeps", *mine])} "{index}"'
+    # The shell becomes the command, so that signals reach it.
+    command = f'exec {shlex.join([sys.executable, "-m", "retro_agents.sweeps", *mine])} "{index}"'
     return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])
 
 

@@ -18,15 +18,14 @@ from typing import Any
 from retro_agents.games.families import make_for
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder, write_json
-from retro_agents.ground.results import read_result
+from retro_agents.ground.files import make_folder
 from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find_given, with_this_project
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.folder import alone_in
 from retro_agents.run.plot import plot_curves
-from retro_agents.sweeps.config import SweepConfig
+from retro_agents.sweeps.config import SweepConfig, check_same
 from retro_agents.sweeps.grid import WIDE, agent_config, as_number, publish, words_of
 
 QUANTILE, RESAMPLE = 0.25, 0.2
@@ -81,20 +80,6 @@ def read_ranges(config: SweepConfig) -> Ranges:
                 raise UserError(f"--pbt {field}: {value} may be drawn, but {error}") from None
         ranges[field] = low, high
     return ranges
-
-
-def same_population(config: SweepConfig) -> None:
-    """Raises UserError if the population in --out was begun with other settings."""
-    path, settings = config.out / f"{NAME}.json", to_dict(config)
-    now = {name: settings[name] for name in fields(config, "fixed")} | {"pbt": list(config.pbt)}
-    before = read_result(path) if path.exists() else now
-    for name, value in before.items():
-        if value != now[name]:
-            raise UserError(
-                f"the population in {config.out} was begun with {name} {value!r}, not "
-                f"{now[name]!r}; give the same, or another --out"
-            )
-    write_json(path, now)
 
 
 def used(value: float, like: Any) -> float:
@@ -196,7 +181,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
     project = {"env_vars": with_this_project()}
     elsewhere = f"another process trains the population in {config.out}: wait for its end, stop it"
     with alone_in(config.out, otherwise=f"{elsewhere}, or give another --out"):
-        same_population(config)
+        check_same(config, NAME)
         with (
             ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
             warnings.catch_warnings(),  # runs start in processes of their own, and are few

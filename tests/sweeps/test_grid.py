@@ -145,8 +145,8 @@ def test_what_only_a_run_would_find_is_found_before_the_first(
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        ("", "either --grid FIELD"),
-        ("--grid gamma=1 --pbt gamma=0:1", "either --grid"),
+        ("", "give one of --grid FIELD"),
+        ("--grid gamma=1 --pbt gamma=0:1", "give one of --grid"),
         ("--pbt gamma=0:1 --engine local", "--engine ray"),
         ("--pbt gamma=0:1 --population 1", "2 runs or more"),
         ("--grid gamma=1 --flags '--hidden 32'", "write --flags='--hidden 32'"),
@@ -219,7 +219,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
         (
             "slurm",
             "--time=10:00:00 --gres=gpu:1",
-            ["#SBATCH --array=1-4%3", "#SBATCH --time=10:00:00 --gres=gpu:1"],
+            ["#SBATCH --array=1-4%3", "#SBATCH --requeue", "#SBATCH --time=10:00:00 --gres=gpu:1"],
             "SLURM_ARRAY_TASK_ID",
         ),
         (
@@ -240,15 +240,15 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
     number = "%a" if engine == "slurm" else "%I"
     assert shlex.split(line)[-1].endswith(f"{tmp_path}/my runs/job-{number}.log")
     assert out.is_dir()  # before the jobs log there
-    assert script.splitlines()[-1].split()[0] == sys.executable
+    assert script.splitlines()[-1].split()[:2] == ["exec", sys.executable]
     command = script.splitlines()[-1]
     for number in range(1, 5):
         words = shlex.split(command.replace(f'"${index}"', str(number)))
-        main(words[3:])
+        main(words[4:])
     assert len(calls(out)) == len(set(calls(out))) == 4
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
     with pytest.raises(SystemExit):
-        main([*words[3:-1], "5"])
+        main([*words[4:-1], "5"])
 
 
 def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
@@ -256,7 +256,7 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     plan.write_text("agent: toy\ngrid: ['gamma=0.1,0.9']\nengine: slurm\nresources: --time=1\n")
     main(["--plan", str(plan), "--out", str(tmp_path / "out")])
     command = capsys.readouterr().out.splitlines()[-1]
-    main(command.replace('"$SLURM_ARRAY_TASK_ID"', "1").split()[3:])
+    main(command.replace('"$SLURM_ARRAY_TASK_ID"', "1").split()[4:])
     assert len(calls(tmp_path / "out")) == 1
 
 

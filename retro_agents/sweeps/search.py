@@ -1,0 +1,258 @@
+"""A search by Optuna: each trial's values are drawn where good ones were found, and runs that fall
+behind are stopped.
+
+Source: Bergstra et al., Algorithms for Hyper-Parameter Optimization, NeurIPS 2011 (TPE). A run is
+stopped if its best score so far is below the median of the earlier trials at that step.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retro_agents.games.families import check_levels
+from retro_agents.ground.cores import free_cores
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import make_folder
+from retro_agents.judging.tables import NOTHING, number, records
+from retro_agents.run.config import flat, to_dict
+from retro_agents.run.fields import fields
+from retro_agents.run.folder import alone_in
+from retro_agents.run.metrics import read_columns
+from retro_agents.run.settings import RunSettings
+from retro_agents.sweeps.config import SweepConfig, check_same
+from retro_agents.sweeps.grid import WIDE, agent_config, as_number, further, publish, words_of
+from retro_agents.sweeps.launcher import last_rows, play
+from retro_agents.sweeps.study import Cell, Kind, Study
+
+SCORES = ("train_return", "mean_return")
+"""Columns of metrics.csv that a search maximises: the first that the runs write."""
+FIRST = 4
+"""Trials before the first is drawn by TPE, and before one is stopped."""
+SECONDS = 1.0
+"""Time between two looks at a run's metrics."""
+Space = dict[str, Any]
+"""Field -> Optuna's distribution of its values."""
+
+
+def read_space(config: SweepConfig) -> Space:
+    """FIELD=LOW:HIGH or FIELD=A,B -> field -> distribution; of the logarithm if HIGH is 20 × LOW or
+    more. Raises UserError if a word has another form, or the agent's config forbids an end."""
+    from optuna import distributions
+
+    known, space = flat(to_dict(agent_config(config))), Space()
+    for word in config.search:
+        name, _, text = word.partition("=")
+        field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
+        values = [value for value in text.split(",") if value]
+        low, high = (as_number(end) for end in ends) if len(ends) == 2 else (np.nan, np.nan)
+        if field in space or not (low < high or len(set(values)) > 1):
+            raise UserError(
+                f"--search {word!r}: expected FIELD=LOW:HIGH or FIELD=A,B, each field once"
+            )
+        if field in fields(RunSettings, "launch"):
+            raise UserError(f"--search {field}: the sweep itself sets that for each run")
+        is_wide = low > 0 and high >= WIDE * low
+        if len(values) > 1:
+            space[field] = distributions.CategoricalDistribution(values)
+        elif isinstance(known.get(field), int):
+            space[field] = distributions.IntDistribution(round(low), round(high), log=is_wide)
+        else:
+            space[field] = distributions.FloatDistribution(low, high, log=is_wide)
+        for value in values if len(values) > 1 else ends:
+            found = agent_config(config, words_of({field: value.strip()}, known))
+            check_levels(found.run.levels, found.env)
+    return space
+
+
+def scores(folder: Path) -> dict[int, float]:
+    """Step -> score, as far as a run has come; {} before its first score."""
+    with suppress(OSError, UserError, ValueError):
+        table = read_columns(folder / "metrics.csv")
+        name = next(name for name in SCORES if name in table)
+        there = ~np.isnan(table[name])
+        return dict(
+            zip(table["step"][there].astype(int).tolist(), table[name][there].tolist(), strict=True)
+        )
+    return {}
+
+
+class Search:
+    """The trials of one search: asked of Optuna, run, and told."""
+
+    def __init__(self, config: SweepConfig, space: Space) -> None:
+        import optuna
+        from optuna.storages.journal import JournalFileBackend
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.config, self.space, self.optuna = config, space, optuna
+        self.known = flat(to_dict(agent_config(config)))
+        backend = JournalFileBackend(str(config.out / "trials.log"))
+        self.study = optuna.create_study(
+            study_name="search",
+            storage=optuna.storages.JournalStorage(backend),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=FIRST),
+            direction="maximize",
+            load_if_exists=True,
+        )
+        self.stopping: dict[int, threading.Event] = {}
+
+    def take_up(self) -> None:
+        """Queue the trials that an interruption left, with their values and their folders."""
+        for trial in self.study.get_trials(deepcopy=False):
+            if trial.state == self.optuna.trial.TrialState.RUNNING:
+                folder = trial.user_attrs.get("folder", f"trial-{trial.number:03}")
+                self.study.tell(trial.number, state=self.optuna.trial.TrialState.FAIL)
+                self.study.enqueue_trial(trial.params, user_attrs={"folder": folder})
+
+    def ask(self) -> Any:
+        """The next trial. Its draws depend on the trials before it alone, so that a search that was
+        interrupted goes on as it would have."""
+        number = sum(trial.state.is_finished() for trial in self.trials())
+        self.study.sampler = self.optuna.samplers.TPESampler(seed=number, n_startup_trials=FIRST)
+        trial = self.study.ask(self.space)
+        if "folder" not in trial.user_attrs:
+            trial.set_user_attr("folder", f"trial-{trial.number:03}")
+        return trial
+
+    def trials(self) -> list[Any]:
+        """All trials but those that went on under another number."""
+        gone = self.optuna.trial.TrialState.FAIL
+        return [one for one in self.study.get_trials(deepcopy=False) if one.state != gone]
+
+    def study_of(self, trial: Any) -> tuple[Study, Cell]:
+        """A trial's run, as the only cell of a study."""
+        config, name = self.config, trial.user_attrs["folder"]
+        words = words_of({field: str(value) for field, value in trial.params.items()}, self.known)
+        run = agent_config(config, words).run
+        first = ["--preset", config.preset] if config.preset else []
+        kind = Kind(
+            run=f"{config.agent}.train",
+            flags=(*first, *further(config), *words),
+            levels=run.levels,
+            steps=run.timesteps,
+            together=True,
+        )
+        study = Study(seeds=1, kinds={name: kind}, keep=True)
+        (cell,) = study.cells(name)
+        return study, cell
+
+    def run(self, trial: Any, threads: int) -> float | None:
+        """Train a trial's run, and stop it if it falls behind. Returns its score: the mean over the
+        last tenth of its steps; None if it was stopped."""
+        study, cell = self.study_of(trial)
+        stopping, told = self.stopping[trial.number], set[int]()
+        out = self.config.out.resolve()
+        folder = out / cell.name
+        is_behind = False
+        with ThreadPoolExecutor(1) as one:
+            playing = one.submit(play, study, cell, out, threads=threads, stopping=stopping)
+            while not is_behind and wait([playing], timeout=SECONDS).not_done:
+                is_behind = self.falls_behind(trial, folder, told)
+            if is_behind:
+                stopping.set()
+            try:
+                playing.result()
+            except UserError:
+                if not is_behind:
+                    raise
+        if is_behind:
+            return None
+        self.falls_behind(trial, folder, told)
+        table = read_columns(folder / "metrics.csv")
+        found = last_rows(table, SCORES)
+        if not found:
+            raise UserError(f"{cell.name} ended no episode; give more steps, and another --out")
+        return float(next(found[name] for name in SCORES if name in found).mean())
+
+    def falls_behind(self, trial: Any, folder: Path, told: set[int]) -> bool:
+        """Report new scores of a run. Returns whether it is to be stopped."""
+        for step, score in scores(folder).items():
+            if step not in told:
+                told.add(step)
+                trial.report(score, step)
+        return bool(told) and bool(trial.should_prune())
+
+
+def run(config: SweepConfig) -> None:
+    """Run the search's missing trials, then write the table. Raises UserError if some failed."""
+    space = read_space(config)
+    make_folder(config.out)
+    elsewhere = f"another process searches in {config.out}: wait for its end, or stop it"
+    with alone_in(config.out, otherwise=elsewhere):
+        check_same(config, "search")
+        search = Search(config, space)
+        search.take_up()
+        try:
+            failed = work(search)
+        finally:
+            report(search)
+    if failed:
+        raise UserError(f"{len(failed)} failed: {'; '.join(failed)}")
+
+
+def work(search: Search) -> list[str]:
+    """Run trials, some at a time, until all have ended. Returns what failed, in words."""
+    at_once, states = search.config.at_once, search.optuna.trial.TrialState
+    threads = max(1, free_cores() // at_once)
+    running, failed = dict[Future[float | None], Any](), list[str]()
+    waiting = states.WAITING
+    with ThreadPoolExecutor(at_once) as pool:
+        try:
+            while True:
+                begun = sum(one.state != waiting for one in search.trials()) + len(failed)
+                while len(running) < at_once and begun < search.config.trials:
+                    trial = search.ask()
+                    search.stopping[trial.number] = threading.Event()
+                    running[pool.submit(search.run, trial, threads)] = trial
+                    begun += 1
+                if not running:
+                    return failed
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    trial = running.pop(future)
+                    try:
+                        score = future.result()
+                        state = states.PRUNED if score is None else states.COMPLETE
+                        search.study.tell(trial, score, state)
+                        print(f"done: {told(trial.user_attrs['folder'], trial.params, score)}")
+                    except UserError as error:
+                        search.study.tell(trial, state=states.FAIL)
+                        failed.append(str(error))
+        except BaseException:
+            for event in search.stopping.values():
+                event.set()
+            raise
+
+
+def told(name: str, values: Mapping[str, Any], score: float | None) -> str:
+    """A trial in one line."""
+    said = ", ".join(f"{field} {shown(value)}" for field, value in values.items())
+    return f"{name}: {said}: {'stopped early' if score is None else f'return {number(score)}'}"
+
+
+def shown(value: Any) -> str:
+    """A drawn value as text."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def report(search: Search) -> None:
+    """Write and print the trials, the best first."""
+    pruned = search.optuna.trial.TrialState.PRUNED
+    ended: Sequence[Any] = [one for one in search.trials() if one.value is not None]
+    ended = sorted(ended, key=lambda one: (one.state == pruned, -one.value))
+    rows = [
+        {"run": one.user_attrs["folder"], "return": number(one.value)}
+        | {"ended": "early" if one.state == pruned else "whole"}
+        | {name: shown(value) for name, value in one.params.items()}
+        for one in ended
+    ]
+    runs = [
+        {"run": one.user_attrs["folder"], "score": one.value, "whole": one.state != pruned}
+        | {"values": one.params}
+        for one in ended
+    ]
+    publish(search.config, records(rows) if rows else NOTHING, runs=runs)

@@ -1,0 +1,122 @@
+"""Searches by Optuna, of an agent whose score is 10 times its gamma."""
+
+import pytest
+
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.results import read_result
+from retro_agents.sweeps import search
+from retro_agents.sweeps.__main__ import main
+
+pytest.importorskip("optuna")
+
+
+def search_for(*words, out="runs", space="gamma=0.1:0.9"):
+    main(["--agent", "toy", "--out", out, "--search", space, "--jobs", "1", *words])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(search, "SECONDS", 0.01)
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Runs without a process: a row of metrics each, or rows until they are stopped."""
+    begun = []
+
+    def play(study, cell, out, *, threads, stopping):
+        (kind,) = study.kinds.values()
+        (gamma,) = (float(w.partition("=")[2]) for w in kind.words if w.startswith("--gamma"))
+        begun.append((cell.name, gamma))
+        (out / cell.name).mkdir(parents=True, exist_ok=True)
+        slow = len(begun) > search.FIRST and gamma < 0.3
+        rows = "".join(f"{step},{gamma}\n" for step in (10, 20, *([] if slow else [40])))
+        (out / cell.name / "metrics.csv").write_text("step,mean_return\n" + rows)
+        if slow and stopping.wait(20):
+            raise UserError("stopped")
+
+    monkeypatch.setattr(search, "play", play)
+    return begun
+
+
+def runs():
+    return {run["run"]: run for run in read_result(search.Path("runs/result.json"))["runs"]}
+
+
+def test_good_values_are_found_and_bad_runs_stopped(played, capsys):
+    search_for("--trials", "14")
+    found = list(runs().values())
+    assert len(found) == len(played) == 14
+    assert found[0]["score"] == max(run["values"]["gamma"] for run in found) > 0.7
+    stopped = [run for run in found if not run["whole"]]
+    assert all(run["values"]["gamma"] < 0.3 for run in stopped)
+    assert capsys.readouterr().out.count("stopped early") == len(stopped)
+
+
+def test_an_interrupted_search_goes_on_as_it_would_have(played, monkeypatch):
+    search_for("--trials", "6")
+    whole = [*played]
+    played.clear()
+    told = search.told
+
+    def stop(name, values, score):
+        if name == "trial-002":
+            raise KeyboardInterrupt
+        return told(name, values, score)
+
+    monkeypatch.setattr(search, "told", stop)
+    with pytest.raises(SystemExit):
+        search_for("--trials", "6", out="again")
+    monkeypatch.setattr(search, "told", told)
+    search_for("--trials", "6", out="again")
+    assert [gamma for _, gamma in played] == [gamma for _, gamma in whole]
+
+
+def test_a_run_that_was_interrupted_is_resumed(played, monkeypatch):
+    play = search.play
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search, "play", interrupt)
+    with pytest.raises(SystemExit):
+        search_for("--trials", "3")
+    monkeypatch.setattr(search, "play", play)
+    search_for("--trials", "3")
+    assert sorted(runs()) == ["trial-000", "trial-002", "trial-003"]
+    assert played[0][0] == "trial-000/all-0"
+
+
+def test_the_agents_own_runs_are_searched():
+    search_for("--trials", "3", "--jobs", "2")
+    assert all(run["score"] == pytest.approx(6.0) for run in runs().values())  # the last rows' mean
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["gamma=0.9:0.1"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
+        (["gamma=0.1"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
+        (["gamma=0.1:0.2", "gamma=0.3:0.4"], "each field once"),
+        (["gamma=0.1:2"], "gamma"),
+        (["hidden=0:9"], "hidden"),
+        (["nothing=1:2"], "no field 'nothing'"),
+        (["seed=1:9"], "the sweep itself sets that"),
+        (["gamma=0.1:0.9", "--engine", "slurm"], "not with --engine slurm"),
+        (["gamma=0.1:0.9", "--grid", "hidden=1,2"], "give one of --grid"),
+        (["gamma=0.1:0.9", "--trials", "0"], "trials"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_in_one_line(words, says, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--agent", "toy", "--out", "runs", "--search", *words])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and says in said and said.count("\n") == 1
+
+
+def test_another_search_is_not_gone_on_with(played, capsys):
+    search_for("--trials", "1")
+    with pytest.raises(SystemExit):
+        search_for(space="gamma=0.2:0.9")
+    assert "was begun with search" in capsys.readouterr().err
