@@ -67,18 +67,22 @@ class Agents:
         `found`. Raises UserError if it has none."""
         stamp = Path(source, "meta.json").stat().st_mtime_ns if isinstance(source, Path) else 0
         target = self.exports / f"{name.encode().hex()[-160:]}-{stamp}.onnx"
-        async with self._one:
-            if not target.is_file():
-                process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    *("-m", "retro_agents.run.export", str(source), "--onnx", str(target)),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.DEVNULL,
-                    stderr=asyncio.subprocess.PIPE,
-                    env={**os.environ, **with_this_project()},
-                )
-                _, said = await process.communicate()
-                if process.returncode:
-                    lines = said.decode("utf-8", "replace").strip().splitlines()
-                    raise UserError((lines or ["it failed"])[-1].removeprefix("error: "))
+        if not target.is_file():
+            await self.made("retro_agents.run.export", str(source), "--onnx", str(target))
         return target
+
+    async def made(self, module: str, *words: str) -> None:
+        """Run one of the project's commands, one at a time. Raises UserError as it does."""
+        async with self._one:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", module, *words),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                env={**os.environ, **with_this_project()},
+            )
+            _, said = await process.communicate()
+        if process.returncode:
+            lines = said.decode("utf-8", "replace").strip().splitlines()
+            raise UserError((lines or ["it failed"])[-1].removeprefix("error: "))

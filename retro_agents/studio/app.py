@@ -4,7 +4,9 @@ A request names a run by a name that the index found; no part of it becomes a pa
 """
 
 import mimetypes
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -18,9 +20,10 @@ from starlette.staticfiles import StaticFiles
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
-from retro_agents.studio import curves
+from retro_agents.studio import curves, judged
 from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
+from retro_agents.studio.episodes import listed, recordings
 from retro_agents.studio.gate import Gate
 from retro_agents.studio.index import Index, history
 from retro_agents.studio.starting import Started, Wanted, choices
@@ -33,6 +36,11 @@ MOST_RUNS = 200
 MOST_BODY = 1 << 16
 """Bytes of the longest request."""
 TYPES = {".wasm": "application/wasm", ".js": "text/javascript", ".onnx": "application/octet-stream"}
+ALONE = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:; media-src data:"
+)
+"""What a report may do."""
 T = TypeVar("T")
 
 
@@ -104,26 +112,26 @@ class Studio:
 
     def columns(self, request: Request) -> Response:
         """The columns of numbers that any of these runs has."""
-        names = dict[str, None]()
-        for run in self.named(request).values():
-            try:
-                names |= dict.fromkeys(self.tables.columns(run))
-            except UserError:  # told beside its curve
-                continue
+        names, runs = dict[str, None](), self.named(request)
+        with self.tables.lock:
+            for run in runs.values():
+                with suppress(UserError):  # it is told beside its curve
+                    names |= dict.fromkeys(self.tables.columns(run))
         return answer([*names])
 
     def curves(self, request: Request) -> Response:
         """Curves, see `curves.drawn`."""
         given = request.query_params
-        window = given.get("window", "1")
-        found = curves.drawn(
-            self.tables,
-            self.named(request),
-            given.get("column", ""),
-            x="seconds" if given.get("x") == "seconds" else "steps",
-            window=int(window) if window.isdecimal() and 0 < int(window) <= 10_000 else 1,
-            seeds=given.get("seeds") == "1",
-        )
+        window, runs = given.get("window", "1"), self.named(request)
+        with self.tables.lock:
+            found = curves.drawn(
+                self.tables,
+                runs,
+                given.get("column", ""),
+                x="seconds" if given.get("x") == "seconds" else "steps",
+                window=int(window) if re.fullmatch(r"[1-9]\d{0,4}", window) else 1,
+                seeds=given.get("seeds") == "1",
+            )
         return answer(found)
 
     def run(self, request: Request) -> Response:
@@ -132,7 +140,8 @@ class Studio:
         heat: dict[str, Any] = {"levels": [], "edges": [], "returns": []}
         error = ""
         try:
-            heat = self.tables.heat(run)
+            with self.tables.lock:
+                heat = self.tables.heat(run)
         except UserError as damaged:
             error = str(damaged)
         starts = history(run)
@@ -145,6 +154,42 @@ class Studio:
         """How the configs of runs differ."""
         runs = self.named(request)
         return answer({"runs": [*runs], "rows": curves.differences(runs)})
+
+    def episodes(self, request: Request) -> Response:
+        """A run's episodes that fit, and its recordings and films."""
+        run = next(iter(self.named(request).values()))
+        with self.tables.lock:
+            found = listed(self.tables, run, request.query_params)
+        return answer({**found, "files": [*recordings(run)]})
+
+    def file(self, request: Request) -> Response:
+        """A recording or a film of a run."""
+        run = next(iter(self.named(request).values()))
+        found = recordings(run).get(request.query_params.get("file", ""))
+        if found is None:
+            raise UserError("there is no such recording")
+        return FileResponse(found)
+
+    async def compare(self, request: Request) -> Response:
+        """A comparison, see `judged.compare`."""
+        asked = await body_of(request, judged.Comparison)
+        try:
+            return answer(await run_in_threadpool(judged.compare, self.index, asked))
+        except UserError as error:
+            return answer({"flaw": str(error)})
+
+    async def report(self, request: Request) -> Response:
+        """The report on contests, as a page that may load nothing."""
+        names = request.query_params.getlist("contest")[:MOST_RUNS]
+        index = self.index
+        folders = [
+            await run_in_threadpool(index.found, index.contests, n, "contest") for n in names
+        ]
+        target = self.agents.exports / "report.html"
+        words = [*map(str, folders), "--out", str(target)]
+        await self.agents.made("retro_agents.contest.report", *words)
+        headers = {"Content-Security-Policy": ALONE}
+        return Response(target.read_bytes(), 200, headers, "text/html")
 
     def watchable(self, _: Request) -> Response:
         """Whom the page can watch."""
@@ -204,6 +249,12 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/curves": studio.curves,
         "/api/run": studio.run,
         "/api/configs": studio.configs,
+        "/api/episodes": studio.episodes,
+        "/api/file": studio.file,
+        "/api/shipped": lambda _: answer(judged.shipped()),
+        "/api/contests": lambda _: answer(judged.contests(studio.index)),
+        "/api/sweeps": lambda _: answer(judged.sweeps(studio.index)),
+        "/api/report": studio.report,
         "/api/agents": studio.watchable,
         "/api/onnx": studio.onnx,
         "/api/levels": lambda _: answer(playable()),
@@ -213,6 +264,7 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/stop": studio.stop,
         "/api/command": studio.command,
         "/api/start": studio.start,
+        "/api/compare": studio.compare,
     }
     routes = [
         *(Route(path, read, methods=["GET"]) for path, read in reads.items()),

@@ -1,5 +1,6 @@
 """What the pages draw of runs: curves, heat maps, and how configs differ."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
@@ -25,9 +26,13 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @final
 class Tables:
-    """The tables of all runs that somebody has looked at, each followed since."""
+    """The tables of all runs that somebody has looked at, each followed since.
+
+    lock: held while one is read, since requests come in several threads.
+    """
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
         self._known: dict[Path, Table] = {}
 
     def of(self, run: Path, kind: str) -> Table:

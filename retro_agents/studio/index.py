@@ -69,6 +69,15 @@ def folders(root: Path) -> Iterator[tuple[Path, set[str]]]:
             yield here, set(files)
 
 
+def sweep_of(run: Path, everything: dict[Path, set[str]]) -> Path | None:
+    """The sweep that a run is a cell of: its KIND/RUN.json is beside it. A kind may be GROUP/KIND,
+    and a sweep's folder has a table once a cell is complete."""
+    if f"{run.name}.json" not in everything.get(run.parent, ()):
+        return None
+    above = [path for path in run.parent.parents if path in everything]
+    return next((path for path in above if "table.md" in everything[path]), next(iter(above), None))
+
+
 def name_of(path: Path, root: Path) -> str:
     """A path below the studio's folder as text that JSON can hold."""
     return os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
@@ -185,7 +194,8 @@ def mark_of(run: Path, pid: int) -> tuple[Any, ...]:
 class Index:
     """Follows the runs below a folder, in a thread, while somebody asks for them.
 
-    rows: by run; revision: grows when one changes. contests, sweeps: their folders.
+    rows: by run; revision: grows when one changes. contests, sweeps: their folders. cells: the runs
+    of each sweep.
     """
 
     def __init__(self, root: Path) -> None:
@@ -194,6 +204,7 @@ class Index:
         self.paths: dict[str, Path] = {}
         self.contests: dict[str, Path] = {}
         self.sweeps: dict[str, Path] = {}
+        self.cells: dict[str, list[str]] = {}
         self.revision = 0
         self._marks: dict[str, tuple[Any, ...]] = {}
         self._asked, self._looked = threading.Event(), threading.Event()
@@ -206,8 +217,8 @@ class Index:
         self._looked.wait(PATIENCE)
         if (busy := self._busy) and time.monotonic() - busy[1] > PATIENCE:
             slow = f"its disk has not answered for {time.monotonic() - busy[1]:.0f} seconds"
-            before = self.rows.get(busy[0], Row(busy[0]))
-            return [*self.rows.values(), msgspec.structs.replace(before, error=slow)]
+            row = msgspec.structs.replace(self.rows.get(busy[0], Row(busy[0])), error=slow)
+            return [*{**self.rows, busy[0]: row}.values()]
         return [*self.rows.values()]
 
     def run(self, name: str) -> Path:
@@ -233,23 +244,24 @@ class Index:
 
     def look(self) -> None:
         """Find all runs, and read again those that have changed."""
-        paths, contests, sweeps = dict[str, Path](), dict[str, Path](), dict[str, Path]()
-        for folder, files in folders(self.root):
-            name = name_of(folder, self.root)
-            if "contest.json" in files:
-                contests[name] = folder
-            if "study.yaml" in files:
-                sweeps[name] = folder
-            if "config.json" in files:
-                paths[name] = folder
-        self.paths, self.contests, self.sweeps = paths, contests, sweeps
+        everything = dict(folders(self.root))
+        named = {name_of(folder, self.root): folder for folder in everything}
+        paths = {n: folder for n, folder in named.items() if "config.json" in everything[folder]}
+        self.contests = {n: f for n, f in named.items() if "contest.json" in everything[f]}
+        cells: dict[str, list[str]] = {}
+        for name, folder in paths.items():
+            if (sweep := sweep_of(folder, everything)) is not None:
+                cells.setdefault(name_of(sweep, self.root), []).append(name)
+        self.paths, self.cells = paths, cells
+        self.sweeps = {name: named[name] for name in cells}
         known = locks()
         for name, folder in paths.items():
             self._busy = name, time.monotonic()
             self._renew(name, folder, known)
         self._busy = None
         for name in self.rows.keys() - paths.keys():
-            del self.rows[name], self._marks[name]
+            del self._marks[name]
+            self.rows = {other: row for other, row in self.rows.items() if other != name}
             self.revision += 1
 
     def _renew(self, name: str, folder: Path, known: Locks | None) -> None:

@@ -32,6 +32,40 @@ def make_run(folder: Path, *, rows: int = 40, steps: int = 4_000, **config: Any)
     return folder
 
 
+def make_contest(folder: Path, *, name: str = "ppo2", mean: float = 2_000, left: int = 1) -> Path:
+    """A contest of two levels and two seeds, of which `left` are not played yet."""
+    folder.mkdir(parents=True)
+    planned = [(level, seed) for level in LEVELS[:2] for seed in (0, 1)]
+    write(
+        folder / "contest.json", {"name": name, "mode": "adapt", "timesteps": 9, "planned": planned}
+    )
+    for level, seed in planned[: len(planned) - left]:
+        job = folder / level.replace(":", "-") / f"seed-{seed}"
+        job.mkdir(parents=True)
+        result = {
+            "level": level,
+            "mean_return": mean + 100 * seed,
+            "best_return": 5_000,
+            "steps": 9,
+        }
+        result |= {"episodes": 3, "finished": 1, "seconds": 2, "status": "complete"}
+        write(job / "result.json", {**result, "limits": {"timesteps": 9}})
+        columns = "step,env,level,r,l,progress,finished,complete"
+        table(job / "episodes.csv", columns, [f"{s},0,{level},{mean},3,0.5,0,1" for s in (3, 6, 9)])
+    return folder
+
+
+def make_sweep(folder: Path) -> Path:
+    """A sweep of two kinds with two cells each, of which one is not complete."""
+    for rate in (1, 2):
+        for seed in (0, 1):
+            run = make_run(folder / f"rate={rate}" / f"all-{seed}", seed=seed, rate=rate)
+            record = {"made": {}, "levels": {"one": 1_000 * rate, "two": 1_000 + seed}}
+            write(run.with_name(f"{run.name}.json"), {"made": {}} if rate + seed == 3 else record)
+    (folder / "table.md").write_text("| rate | return |\n|---|---|\n| 1 | 1,000 |\n\nMeans.\n")
+    return folder
+
+
 def write(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content))
 
@@ -46,6 +80,9 @@ def main() -> None:
         make_run(root / f"ppo2-{seed}", seed=seed, rows=200, steps=1_000_000)
     make_run(root / "faster", rate=1e-3, steps=500_000)
     make_run(root / "<img src=x onerror=document.title='harmed'>", timesteps=9_000)
+    make_contest(root / "contests" / "one")
+    make_contest(root / "contests" / "other", name="jerk", mean=5_000, left=0)
+    make_sweep(root / "sweep")
     (make_run(root / "damaged") / "config.json").write_text('{"run": ')
 
 

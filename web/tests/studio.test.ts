@@ -32,31 +32,31 @@ afterAll(async () => {
   if (folder) rmSync(folder, { recursive: true });
 });
 
-const SIZES = [
-  [1400, 900],
-  [390, 844],
-] as const;
+const WIDE = { width: 1400, height: 900 };
+const NARROW = { width: 390, height: 844 };
 
-/** A test on a page at both sizes, which must not make errors. */
+/** A test on a page, which must not make errors, and must fit a phone too. */
 function onPage(name: string, hash: string, check: (page: Page) => Promise<void>): void {
-  for (const [width, height] of SIZES)
-    test.skipIf(!RUNS)(`${name}, at ${width} pixels`, async () => {
-      const context = await browser.newContext({ viewport: { width, height } });
-      const page = await context.newPage();
-      const errors: string[] = [];
-      page.on("pageerror", (error) => errors.push(error.message));
-      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-      await page.goto(address);
-      await page.goto(`${address.split("?")[0]}${hash}`);
-      try {
-        await check(page);
+  test.skipIf(!RUNS)(name, async () => {
+    const context = await browser.newContext({ viewport: WIDE });
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    await page.goto(address);
+    await page.goto(`${address.split("?")[0]}${hash}`);
+    try {
+      await check(page);
+      for (const size of [WIDE, NARROW]) {
+        await page.setViewportSize(size);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        expect(wide).toBeLessThanOrEqual(width);
-        expect(errors).toEqual([]);
-      } finally {
-        await context.close();
+        expect(wide).toBeLessThanOrEqual(size.width);
       }
-    });
+      expect(errors).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  });
 }
 
 onPage("runs have rows, whatever their names and files hold", "", async (page) => {
@@ -133,3 +133,31 @@ onPage(
     await page.locator(".notice", { hasText: "give one level" }).waitFor();
   },
 );
+
+onPage("episodes are filtered", "#/episodes?run=ppo2-0", async (page) => {
+  await page.getByText("200 episodes of ppo2-0").waitFor();
+  await page.getByLabel("Return from").fill("1400");
+  await page.getByLabel("Return from").press("Enter");
+  await page.getByText("40 episodes of ppo2-0").waitFor();
+});
+
+onPage("runs are compared, and the comparison is saved as one file", "#/compare", async (page) => {
+  for (const entry of ["ppo2-0", "ppo2-1", "run-and-jump"])
+    await page.getByLabel(entry, { exact: true }).check();
+  await page.locator("button", { hasText: "Compare" }).click();
+  await page.locator(".box td", { hasText: "ppo2-0 and 1 more" }).first().waitFor();
+  const saved = page.waitForEvent("download");
+  await page.getByText("Save as one HTML file").click();
+  expect((await saved).suggestedFilename()).toBe("comparison.html");
+});
+
+onPage("contests make a leaderboard", "#/contests", async (page) => {
+  await page.locator("td b", { hasText: "jerk, adapt" }).waitFor();
+  await page.locator("summary", { hasText: "ppo2, adapt" }).click();
+  await page.locator("details[open] td", { hasText: "2,100" }).first().waitFor();
+});
+
+onPage("a sweep has a grid", "#/sweeps", async (page) => {
+  await page.locator(".grid td a", { hasText: "1,500" }).click();
+  await page.locator(".about .heat-row").first().waitFor();
+});

@@ -56,6 +56,11 @@ export class About {
       h("h2", {}, "Commands"),
       ...all.map(([what, command]) => copied(what, command)),
       ...watched(about),
+      h(
+        "p",
+        { class: "line links" },
+        h("a", { href: `#/episodes?${queryOf({ run: about.name })}` }, "Its episodes"),
+      ),
     );
   }
 }

@@ -102,3 +102,79 @@ export async function fetchNet(agent: string): Promise<ArrayBuffer> {
   if (!answer.ok) throw new Error(((await answer.json()) as { error: string }).error);
   return answer.arrayBuffer();
 }
+
+export interface Episode {
+  level: string;
+  step: number;
+  r: number;
+  l: number;
+  progress: number | null;
+  finished: number;
+}
+
+export interface Episodes {
+  levels: string[];
+  total: number;
+  rows: Episode[];
+  /** Level, progress and whether it finished, of the newest. */
+  ends: [string, number | null, boolean][];
+  files: string[];
+}
+
+type Interval = [number | null, number | null];
+
+export interface Compared {
+  label: string;
+  mean: number;
+  interval: Interval;
+  seeds: number;
+  apart: number;
+  apart_interval: Interval;
+  better: number;
+  better_interval: Interval;
+}
+
+export interface Comparison {
+  rows: Compared[];
+  levels: { level: string; means: number[] }[];
+}
+
+export interface Job {
+  level: string;
+  seed: number;
+  mean_return: number | null;
+  steps: number;
+  status: string;
+  limits: { timesteps?: number };
+}
+
+export interface Contest {
+  id: string;
+  error: string;
+  running: boolean;
+  name: string | null;
+  mode: string | null;
+  timesteps: number | null;
+  mean: number | null;
+  low?: number | null;
+  high?: number | null;
+  planned: number;
+  jobs: Job[];
+  missing: { level: string; seed: number }[];
+}
+
+export interface Cell {
+  run: string;
+  kind: string;
+  name: string;
+  state: string;
+  mean: number | null;
+  steps: number;
+  timesteps: number;
+}
+
+export interface Sweep {
+  id: string;
+  cells: Cell[];
+  table: string;
+}

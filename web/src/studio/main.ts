@@ -1,17 +1,35 @@
 /** The studio: tabs, of which the address says which one is seen. */
 
 import { h } from "../views/dom";
+import { Compare } from "./compare";
+import { Contests } from "./contests";
+import { Episodes } from "./episodes";
 import { Live } from "./live";
 import { Runs } from "./runs";
+import { Sweeps } from "./sweeps";
 import type { View } from "./view";
 import { Watch } from "./watch";
 
-const TABS = { runs: "Runs", watch: "Watch", race: "Race", play: "Play", live: "Live" };
+const TABS = {
+  runs: "Runs",
+  watch: "Watch",
+  race: "Race",
+  play: "Play",
+  live: "Live",
+  episodes: "Episodes",
+  compare: "Compare",
+  contests: "Contests",
+  sweeps: "Sweeps",
+};
 const page = document.getElementById("page")!;
 const games = new Watch();
 const views: Record<string, View> = {
   runs: new Runs(),
   live: new Live(),
+  episodes: new Episodes(),
+  compare: new Compare(),
+  contests: new Contests(),
+  sweeps: new Sweeps(),
   watch: games,
   race: games,
   play: games,
@@ -35,6 +53,8 @@ function follow(): void {
       h("a", { href: `#/${id}`, "aria-current": id === found && "page" }, title),
     ),
   );
+  const current = tabs.querySelector<HTMLElement>("[aria-current]");
+  if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 40;
   document.title = `${TABS[found as keyof typeof TABS] ?? "Learn"} · Studio`;
   view.show(new URLSearchParams(query));
 }

@@ -1,10 +1,10 @@
 /** The public page within the studio, where every checkpoint's net can play too. */
 
 import { App } from "../app";
-import { World } from "../game/world";
+import { fetched, World } from "../game/world";
 import { Cast } from "../players/cast";
 import { h, points } from "../views/dom";
-import { ask, fetchNet, type Agent } from "./api";
+import { ask, fetchNet, queryOf, type Agent } from "./api";
 import type { View } from "./view";
 
 /** A player's id, which a list in an address may hold. */
@@ -30,7 +30,7 @@ export class Watch implements View {
     for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
     this.coming ??= this.load();
     void this.coming.then(
-      () => this.app!.follow(),
+      () => (query.has("file") ? this.replay(query) : this.app!.follow()),
       (error: Error) => {
         this.coming = null;
         this.root.replaceChildren(h("main", {}, h("p", { class: "notice" }, error.message)));
@@ -40,6 +40,13 @@ export class Watch implements View {
 
   hide(): void {
     if (this.app) this.app.clock.paused = true;
+  }
+
+  /** Play a run's recording again. */
+  private async replay(query: URLSearchParams): Promise<void> {
+    const file = query.get("file")!;
+    const bytes = await fetched(`/api/file?${queryOf({ run: query.get("run") ?? "", file })}`);
+    await this.app!.open(new File([bytes], file));
   }
 
   private offer(agent: string): void {

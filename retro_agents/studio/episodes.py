@@ -1,0 +1,77 @@
+"""The episodes of a run as a table, and the recordings and films that it left."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retro_agents.ground.errors import UserError
+from retro_agents.studio.curves import Tables
+
+COLUMNS = ("step", "r", "l", "progress", "finished")
+ROWS = 100
+"""Rows that are sent at a time."""
+ENDS = 500
+"""Ends of episodes that are sent for a map."""
+KINDS = {".bk2": "recording", ".mp4": "film"}
+MOST_FILES = 200
+Given = Mapping[str, str]
+
+
+def number(given: Given, name: str, otherwise: float) -> float:
+    """A number in a request. Raises UserError if it is none."""
+    try:
+        value = float(given.get(name) or otherwise)
+    except ValueError:
+        value = np.nan
+    if np.isnan(value):
+        raise UserError(f"{name}: expected a number")
+    return value
+
+
+def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
+    """The episodes that fit: levels (all of the run's), total, rows from `from` on in the given
+    order, and of those that fit the newest ends: level, progress and finished.
+
+    given: level (a part of its name), least and most (return), ended (finished or lost), order (a
+    column), up (1: ascending), from. Raises UserError if the table is damaged.
+    """
+    table = tables.of(run, "episodes")
+    count = len(table)
+    levels = np.array(table.texts.get("level", [""] * count), str)
+    columns = {name: table.column(name)[:count] for name in COLUMNS}
+    r, finished = columns["r"], columns["finished"] == 1
+    fits = (r >= number(given, "least", -np.inf)) & (r <= number(given, "most", np.inf))
+    fits &= {"finished": finished, "lost": ~finished}.get(given.get("ended", ""), True)
+    if wanted := given.get("level", ""):
+        fits &= np.char.find(levels, wanted) >= 0
+    at = np.flatnonzero(fits)
+    order = given.get("order", "step")
+    keys = levels if order == "level" else columns.get(order, columns["step"])
+    at = at[np.argsort(keys[at], kind="stable")]
+    at = at if given.get("up") == "1" else at[::-1]
+    begin = int(min(max(number(given, "from", 0), 0), count))
+    rows = [
+        {"level": str(levels[i]), **{name: float(columns[name][i]) for name in COLUMNS}}
+        for i in at[begin : begin + ROWS]
+    ]
+    newest = np.flatnonzero(fits)[-ENDS:]
+    ends = [[str(levels[i]), float(columns["progress"][i]), bool(finished[i])] for i in newest]
+    names = sorted(set(levels.tolist()))
+    return {"levels": names, "total": len(at), "rows": rows, "ends": ends}
+
+
+def recordings(folder: Path) -> dict[str, Path]:
+    """The recordings and films below a folder by their names. Links are not followed."""
+    found: dict[str, Path] = {}
+    for path, below, files in os.walk(folder):
+        below.sort()
+        for name in sorted(files):
+            file = Path(path, name)
+            if file.suffix in KINDS and file.is_file() and not file.is_symlink():
+                found[os.fsencode(file.relative_to(folder)).decode("utf-8", "replace")] = file
+            if len(found) == MOST_FILES:
+                return found
+    return found

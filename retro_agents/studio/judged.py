@@ -1,0 +1,155 @@
+"""How well agents play: comparisons, contests and sweeps, by the project's own statistics."""
+
+import dataclasses
+import math
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from retro_agents.contest.compare import RESULTS, compared, runs_of
+from retro_agents.contest.match.folder import read_facts
+from retro_agents.contest.match.scores import as_json, read_scores
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.statistics import Runs
+from retro_agents.studio.curves import experiment_of
+from retro_agents.studio.files import opened, read_json
+from retro_agents.studio.index import Index
+from retro_agents.studio.writers import locks, writer_of
+
+MOST = 20
+"""Entries of a comparison."""
+MOST_TEXT = 1 << 18
+"""Bytes of a sweep's table that are read."""
+
+
+class Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """Who is compared: the runs of an experiment, a contest, or a result that is shipped."""
+
+    runs: list[str] = []
+    contest: str = ""
+    shipped: str = ""
+
+
+class Comparison(msgspec.Struct, forbid_unknown_fields=True):
+    """A request for a comparison."""
+
+    entries: list[Entry]
+    seeds: bool = False
+    """Whether runs with one config, but for the seed, become one entry."""
+
+
+def shipped() -> list[str]:
+    """The names of the results that are shipped."""
+    return sorted(file.stem for file in RESULTS.glob("*.json"))
+
+
+def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
+    """An entry's label and scores. Raises UserError if it has none."""
+    if entry.shipped:
+        if entry.shipped not in shipped():
+            raise UserError("there is no such result")
+        return entry.shipped, runs_of(entry.shipped)
+    if entry.contest:
+        return entry.contest, runs_of(str(index.found(index.contests, entry.contest, "contest")))
+    folders = [str(index.run(name)) for name in entry.runs]
+    if any("," in folder for folder in folders):
+        raise UserError("a run with a comma in its path cannot be compared: rename its folder")
+    more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
+    return f"{(entry.runs or [''])[0]}{more}", runs_of(",".join(folders))
+
+
+def by_experiment(index: Index, entries: list[Entry]) -> list[Entry]:
+    """The entries, with runs of one experiment joined."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        key = experiment_of(index.run(entry.runs[0])) if entry.runs else repr(entry)
+        runs = [*found[key].runs, *entry.runs] if key in found else entry.runs
+        found[key] = msgspec.structs.replace(entry, runs=runs)
+    return [*found.values()]
+
+
+def compare(index: Index, asked: Comparison) -> dict[str, Any]:
+    """The entries beside the first one: their rows, and the mean of each on each shared level."""
+    entries = by_experiment(index, asked.entries) if asked.seeds else asked.entries
+    if not 2 <= len(entries) <= MOST:
+        raise UserError(f"a comparison needs 2 to {MOST} entries, and these are {len(entries)}")
+    found: dict[str, Runs] = {}
+    for entry in entries:
+        label, scores = scores_of(index, entry)
+        found[label if label not in found else f"{label} ({len(found) + 1})"] = scores
+    rows = [dataclasses.asdict(one) for one in compared(found)]
+    levels = sorted(set.intersection(*(set(runs) for runs in found.values())))
+    means = [
+        {"level": level, "means": [math.fsum(r[level].values()) / len(r[level]) for r in runs]}
+        for level in levels
+        for runs in [found.values()]
+    ]
+    return {"rows": rows, "levels": means}
+
+
+def contests(index: Index) -> list[dict[str, Any]]:
+    """A row for each contest, the best first."""
+    index.ask()
+    known, rows = locks(), []
+    for name, folder in index.contests.items():
+        row: dict[str, Any] = {"id": name, "error": "", "mean": None, "running": False}
+        with suppress(OSError):
+            row["running"] = bool(writer_of(folder / ".lock", known))
+        try:
+            row |= contest(folder)
+        except (UserError, OSError, ValueError, TypeError) as error:
+            row["error"] = str(error)
+        rows.append(row)
+    return sorted(rows, key=lambda row: -(row["mean"] or -math.inf))
+
+
+def contest(folder: Path) -> dict[str, Any]:
+    """A contest's name, overall score, and jobs: each level and seed. Raises UserError if it is
+    damaged."""
+    facts = read_facts(folder)
+    planned = [(str(level), int(seed)) for level, seed in facts.get("planned", ())]
+    about = {key: facts.get(key) for key in ("name", "mode", "timesteps")}
+    try:
+        found = as_json(read_scores(folder, planned=planned))
+    except UserError:
+        if any(folder.glob("*/seed-*/result.json")):
+            raise
+        jobs = [{"level": level, "seed": seed} for level, seed in planned]
+        return {**about, "planned": len(planned), "jobs": [], "missing": jobs}
+    overall = {key: found["overall"][key] for key in ("mean", "low", "high", "by_seed")}
+    rest = {"planned": len(planned), "jobs": found["jobs"], "missing": found["missing"]}
+    return {**about, **overall, **rest}
+
+
+def sweeps(index: Index) -> list[dict[str, Any]]:
+    """A grid for each sweep: its cells with their states, and its table as text."""
+    rows = {row.id: row for row in index.ask()}
+    found = []
+    for name, folder in index.sweeps.items():
+        cells = [
+            cell(index.paths[run], folder, rows[run]) for run in index.cells[name] if run in rows
+        ]
+        found.append({"id": name, "cells": cells, "table": text_of(folder / "table.md")})
+    return found
+
+
+def cell(run: Path, sweep: Path, row: Any) -> dict[str, Any]:
+    """A cell: its kind, name, state, mean return, and how far it is."""
+    about = {"run": row.id, "kind": str(run.parent.relative_to(sweep)), "name": run.name}
+    mean, state = row.mean, row.state
+    with suppress(OSError, UserError, TypeError, AttributeError, ZeroDivisionError):
+        levels = read_json(run.with_name(f"{run.name}.json")).get("levels")
+        if levels:
+            mean, state = math.fsum(levels.values()) / len(levels), "finished"
+    return {**about, "state": state, "mean": mean, "steps": row.steps, "timesteps": row.timesteps}
+
+
+def text_of(path: Path) -> str:
+    """A text file; "" if there is none."""
+    try:
+        with opened(path) as file:
+            return file.read(MOST_TEXT).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,98 @@
+"""Episodes, comparisons, contests and sweeps, as the page asks for them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.runs import LEVELS, make_contest, make_run, make_sweep
+
+
+@pytest.fixture
+def client(studio: Any, tmp_path: Path) -> Any:
+    root = tmp_path / "runs"
+    for seed in range(2):
+        make_run(root / f"a{seed}", seed=seed)
+        make_run(root / f"b{seed}", seed=seed, rate=1.0)
+    make_contest(root / "contest")
+    (make_contest(root / "damaged") / "contest.json").write_text("{")
+    make_contest(root / "begun", left=4)
+    make_sweep(root / "sweep")
+    (root / "a0" / "best.bk2").write_bytes(b"recorded")
+    (root / "a0" / "secret.bk2").symlink_to("/etc/passwd")
+    found = studio(root)
+    found.rows(len)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "total", "first"),
+    [
+        ({}, 40, 4_000),
+        ({"up": "1"}, 40, 100),
+        ({"level": LEVELS[1]}, 8, 3_700),
+        ({"least": "1400"}, 8, 4_000),
+        ({"ended": "finished", "order": "r"}, 20, 3_000),
+        ({"from": "10"}, 40, 3_000),
+        ({"order": "level", "up": "1"}, 40, 100),
+        ({"from": "1e99", "most": "-inf"}, 0, None),
+    ],
+)
+def test_episodes_are_filtered_and_sorted(client: Any, given: Any, total: int, first: Any) -> None:
+    found = client.ask("/api/episodes", query={"run": "a0", **given})[1]
+    assert found["total"] == total
+    if first is not None and given.get("order") != "r":
+        assert found["rows"][0]["step"] == first
+
+
+def test_bad_filters_are_refused(client: Any) -> None:
+    assert client.ask("/api/episodes", query={"run": "a0", "least": "nan"})[0] == 400
+
+
+def test_a_recording_is_given_and_no_link_followed(client: Any) -> None:
+    assert client.ask("/api/episodes", query={"run": "a0"})[1]["files"] == ["best.bk2"]
+    assert client.ask("/api/file", query={"run": "a0", "file": "best.bk2"}) == (200, b"recorded")
+    for file in ("secret.bk2", "../b0/config.json", "config.json", "/etc/passwd"):
+        assert client.ask("/api/file", query={"run": "a0", "file": file})[0] == 400
+
+
+def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client: Any) -> None:
+    entries = [{"runs": [name]} for name in ("a0", "a1", "b0", "b1")]
+    asked = {"entries": [*entries, {"shipped": "random"}], "seeds": True}
+    found = client.ask("/api/compare", asked)[1]
+    assert [row["label"] for row in found["rows"]] == ["a0 and 1 more", "b0 and 1 more", "random"]
+    assert [row["seeds"] for row in found["rows"]][:2] == [2, 2]
+    assert found["rows"][1]["better"] == 0.5 and len(found["levels"]) > 0
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [[], [{"runs": ["a0"]}] * 2, [{"shipped": "../../x"}, {}], [{"contest": "../x"}, {"runs": []}]],
+)
+def test_what_cannot_be_compared_is_said(client: Any, entries: Any) -> None:
+    status, found = client.ask("/api/compare", {"entries": entries, "seeds": True})
+    assert (status, "flaw" in found) == (200, True)
+
+
+def test_contests_make_a_leaderboard(client: Any) -> None:
+    best, *others = client.ask("/api/contests")[1]
+    assert (best["id"], best["mean"], best["planned"]) == ("contest", 2_000, 4)
+    assert (len(best["jobs"]), len(best["missing"])) == (3, 1)
+    assert {row["id"]: (row["error"] != "", len(row.get("missing", []))) for row in others} == {
+        "damaged": (True, 0),
+        "begun": (False, 4),
+    }
+
+
+def test_a_contests_report_may_load_nothing(client: Any) -> None:
+    status, page = client.ask("/api/report", query={"contest": "contest"})
+    assert status == 200 and b"<html" in page
+    assert client.ask("/api/report", query={"contest": "../x"})[0] == 400
+
+
+def test_a_sweeps_cells_have_their_states_and_means(client: Any) -> None:
+    (sweep,) = client.ask("/api/sweeps")[1]
+    found = {(one["kind"], one["name"]): one["mean"] for one in sweep["cells"]}
+    assert sweep["id"] == "sweep" and sweep["table"].startswith("| rate")
+    assert found["rate=2", "all-0"] == 1_500 and found["rate=1", "all-1"] == 1_000.5
+    assert found["rate=2", "all-1"] == 1_200  # not complete: of its newest episodes
