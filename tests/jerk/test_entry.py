@@ -180,16 +180,20 @@ def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
 
 
 @pytest.mark.parametrize(
-    ("name", "package", "key"),
+    ("name", "package", "key", "tables"),
     [
-        ("entry", "ppo2", "scores"),
-        ("entry-learning", "ppo2", "hidden"),
-        ("entry-rainbow", "rainbow", "scores"),
+        ("entry", "ppo2", "scores", False),
+        ("entry", "ppo2", "scores", True),
+        ("entry-learning", "ppo2", "hidden", False),
+        ("entry-rainbow", "rainbow", "scores", False),
     ],
 )
-def test_a_stopped_run_of_the_entry_goes_on_exactly(course, tmp_path, name, package, key):
+def test_a_stopped_run_of_the_entry_goes_on_exactly(course, tmp_path, name, package, key, tables):
+    if tables:
+        pytest.importorskip("datasketch")
     saved = SAVED[package](tmp_path / package)
-    config = preset(name, policy=saved, memory_key=key, timesteps=400)
+    flags = {"memory_key": key, "memory_tables": tables, "timesteps": 400}
+    config = preset(name, policy=saved, **flags)
     run(course(2), config, tmp_path / "whole")
     with pytest.raises(Stop):
         run(stopping(course(2), tmp_path / "parts"), config, tmp_path / "parts")

@@ -143,6 +143,30 @@ def test_action_values_weigh_returns_by_the_kernel():
     assert np.isnan(found.values[2]) and found.weights[2] == 0.0
 
 
+@pytest.mark.parametrize("within", [0.3, 0.8, 2.0])
+def test_actions_are_those_of_the_largest_return_or_value_among_near_entries(walk, within):
+    rng, steps = np.random.default_rng(0), walk(300, 16) + 0.01
+    memory = EpisodicMemory(MemoryConfig(16, 5, merge_above=1.1))
+    actions, returns = rng.integers(5, size=300), rng.normal(size=300)
+    memory.add_batch(steps, actions, returns)
+    queries = np.concatenate([walk(20, 16, seed=3), rng.normal(size=(5, 16))])
+    best, valued = [], []
+    for query in queries:
+        cosines = steps @ query / np.linalg.norm(steps, axis=1) / np.linalg.norm(query)
+        near = [i for i in np.argsort(-cosines)[:10] if 2.0 - 2.0 * cosines[i] <= within**2]
+        best.append(actions[max(near, key=lambda i: returns[i])] if near else -1)
+        weights = {i: 1.0 / (2.0 - 2.0 * cosines[i] + 1e-3) for i in near}
+        means = {
+            action: sum(weights[i] * returns[i] for i in near if actions[i] == action)
+            / sum(weights[i] for i in near if actions[i] == action)
+            for action in {actions[i] for i in near}
+        }
+        valued.append(max(means, key=means.get) if near else -1)
+    assert memory.best_actions(queries, 10, within=within).tolist() == best
+    assert memory.valued_actions(queries, 10, within=within).tolist() == valued
+    assert best != valued and ((-1 in best) == (within < 2.0))
+
+
 def test_action_values_leave_out_what_is_too_far():
     memory = EpisodicMemory(SMALL)
     axes = np.eye(16)
