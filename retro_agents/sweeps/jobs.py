@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from retro_agents.sweeps.config import SweepConfig
 
-
 CPUS, WARNED = 2, "--signal=B:TERM@120"
 """Cores of a job, and the signal that its shell gets two minutes before its time is over."""
 

@@ -182,6 +182,7 @@ def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
 @pytest.mark.parametrize(
     ("name", "package", "key", "tables"),
     [
+        ("entry-search", "", "frames", False),
         ("entry", "ppo2", "scores", False),
         ("entry", "ppo2", "scores", True),
         ("entry-learning", "ppo2", "hidden", False),
@@ -191,7 +192,7 @@ def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
 def test_a_stopped_run_of_the_entry_goes_on_exactly(course, tmp_path, name, package, key, tables):
     if tables:
         pytest.importorskip("datasketch")
-    saved = SAVED[package](tmp_path / package)
+    saved = SAVED[package](tmp_path / package) if package else ""
     flags = {"memory_key": key, "memory_tables": tables, "timesteps": 400}
     config = preset(name, policy=saved, **flags)
     run(course(2), config, tmp_path / "whole")
