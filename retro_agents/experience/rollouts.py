@@ -55,7 +55,7 @@ class Batch:
             returns=self.returns[flat],
             steps=len(indices),
             chance=None if self.chance is None else self.chance[flat],
-            noise=rows_of(self.noise, flat % (len(self.obs) // self.steps)),
+            noise=self.noise and rows_of(self.noise, flat % (len(self.obs) // self.steps)),
         )
 
 

@@ -58,9 +58,9 @@ class NoisyLinear(nn.Module):
         )
 
 
-def rows_of(noises: Noises | None, rows: Any) -> Noises | None:
-    """The noise [K,…] of some rows, by a slice or by their numbers; None without noise."""
-    return noises and [pair and (pair[0][rows], pair[1][rows]) for pair in noises]
+def rows_of(noises: Noises, rows: Any) -> Noises:
+    """The noise [K,…] of some rows, by a slice or by their numbers."""
+    return [pair and (pair[0][rows], pair[1][rows]) for pair in noises]
 
 
 class PlainLinear(nn.Linear):
