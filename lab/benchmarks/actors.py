@@ -1,6 +1,6 @@
 """Speed of IMPALA with actors: a player, the learner and Ray's store apart, then many simulated.
 
-Cases and the simulation: lab/benchmarks/cases.md. It needs the extra `actors`, which installs Ray.
+Cases, aims, simulation: docs/contribute/benchmarks.md. It needs the extra `actors`, that is, Ray.
 """
 
 import heapq

@@ -1,6 +1,6 @@
 """Trainers end to end with both back ends, and the parts that take their time.
 
-Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases and aims: docs/contribute/benchmarks.md.
 """
 
 import importlib

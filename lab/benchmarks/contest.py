@@ -1,6 +1,6 @@
 """Speed of a level played through the contest's server and client, relative to the level itself.
 
-Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases and aims: docs/contribute/benchmarks.md.
 """
 
 import multiprocessing

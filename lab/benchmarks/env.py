@@ -1,6 +1,6 @@
 """Speed of the environment relative to the bare emulator and Stable-Baselines3's workers.
 
-Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases and aims: docs/contribute/benchmarks.md.
 """
 
 import multiprocessing

@@ -1,6 +1,6 @@
 """Speed of Evolution Strategies: episodes relative to the emulators' limit, updates, many machines.
 
-Cases and the simulation: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases, aims and the simulation: docs/contribute/benchmarks.md.
 """
 
 import heapq

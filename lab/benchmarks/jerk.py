@@ -1,6 +1,6 @@
 """JERK's speed relative to the emulators' alone, and the cost of each of its parts.
 
-Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases and aims: docs/contribute/benchmarks.md.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
 """The episodic memory compared with exact search and other searches, on embeddings of real play.
 
-Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases and aims: docs/contribute/benchmarks.md.
 """
 
 import sys

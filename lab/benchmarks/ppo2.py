@@ -1,6 +1,6 @@
 """Speed of PPO2: the whole relative to its parts, and to Stable-Baselines3's PPO.
 
-Cases and the bound: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases, aims and the bound: docs/contribute/benchmarks.md.
 """
 
 import contextlib

@@ -3,7 +3,7 @@
 python -m lab.benchmarks.procgen --cleanrl FOLDER --train-procgen FOLDER
 
 The folders are checkouts of vwxyzjn/cleanrl, whose ppo_procgen.py runs as it is, and of
-joonleesky/train-procgen-pytorch. Cases: lab/benchmarks/cases.md.
+joonleesky/train-procgen-pytorch. Cases: docs/contribute/benchmarks.md.
 """
 
 import sys

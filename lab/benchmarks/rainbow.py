@@ -1,6 +1,6 @@
 """Speed of Rainbow: its parts, the whole relative to the parts, and two peers.
 
-Cases and the bound: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md.
+Cases, aims and the bound: docs/contribute/benchmarks.md.
 """
 
 import os

@@ -1,6 +1,6 @@
 """IMPALA, SAC and Rainbow beside RLlib's IMPALA, SAC and DQN: coinrun, as many samples per step.
 
-Cases: lab/benchmarks/cases.md; aims: lab/benchmarks/README.md. Both sides have the values of the
+Cases and aims: docs/contribute/benchmarks.md. Both sides have the values of the
 presets
 `procgen` (IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by
 RLlib's make: it computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy

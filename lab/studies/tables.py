@@ -64,7 +64,7 @@ def notes(name: str, results: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def speed_page() -> str:
     """The page of all benchmarks, with a section each."""
-    parts = ["What each case times: [cases](../../lab/benchmarks/cases.md)."]
+    parts = ["What each case times: [cases](../contribute/benchmarks.md#what-the-benchmarks-time)."]
     for name, result in results_in("lab/benchmarks/results").items():
         parts += [f"## {name}", origin(result), *row_tables(result["rows"])]
     return document("Speed", "lab/benchmarks/results", *parts)

@@ -100,7 +100,7 @@ class Words:
         usage = f"{self.command} [FLAGS]" if self.files else None
         parser = _Parser(prog=self.command, description=self.about, usage=usage)
         here = {name: place for name, place in here.items() if place.says("flag", True)}
-        for title, names in (_groups(here, self.files) if self.files else {"": list(here)}).items():
+        for title, names in (groups(here, self.files) if self.files else {"": list(here)}).items():
             group = parser.add_argument_group(title) if title else parser
             for name in names:
                 if name in self.files:
@@ -133,7 +133,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
     return words
 
 
-def _groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[str]]:
+def groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[str]]:
     """Title -> its flags: those of a field that names a group, and of the fields after it up to the
     next such field; a role may have its own group."""
     found: dict[str, list[str]] = {MOST_USED: [*files]}

@@ -72,7 +72,7 @@ def test_sequences_of_whole_rollouts_need_a_number_of_environments():
 
 
 def test_commands_with_torchrun_share_their_environments():
-    texts = (ROOT / "ppo2/README.md").read_text(), ppo2.train.__doc__
+    texts = (ROOT / "docs/agents/ppo2.md").read_text(), ppo2.train.__doc__
     for text in texts:
         ((processes, flags),) = re.findall(r"torchrun .* (\d+) -m ppo2.train (.*)", text)
         config = resolve(parse(flags.split())).run
@@ -111,8 +111,9 @@ def test_a_recurrent_net_learns_from_whole_rollouts(tmp_path):
 
 
 def ablations():
-    """Flags of each row of the table in options.md."""
-    text = (ROOT / "ppo2/options.md").read_text().partition("| without | flags |")[2]
+    """Flags of each row of the table in docs/agents/ppo2.md."""
+    text = (ROOT / "docs/agents/ppo2.md").read_text().partition("| without | flags |")[2]
+    text = text.partition("\n\n")[0]
     return [flags for row in text.splitlines() for flags in re.findall(r"`(--[^`]+)`", row)]
 
 

@@ -132,7 +132,7 @@ def state_bytes(game: str, state: str) -> bytes:
     if path is None:
         raise UserError(
             f"{game} has no states, so it cannot be recorded: play without recording, or make it "
-            "again with the console's compiler (cartridge/levels/README.md)"
+            "again with the console's compiler (docs/environments/generator.md)"
         )
     return gzip.decompress(Path(path).read_bytes())
 
@@ -161,7 +161,7 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
         if not native:
             raise UserError(
                 f"{game} runs only without an emulator: give --backend native, or make it again "
-                "with the console's compiler (cartridge/levels/README.md)"
+                "with the console's compiler (docs/environments/generator.md)"
             )
     elif rom_of(game) is None:
         raise UserError(f"{game} has no ROM: import your own with `retro-agents import-roms DIR`")

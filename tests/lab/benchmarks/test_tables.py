@@ -7,6 +7,7 @@ import pytest
 
 from lab.benchmarks import backends, lsh_memory, ppo2, rainbow, rllib
 from lab.benchmarks.cases import RESULTS
+from tests.runs import ROOT
 
 RAINBOW = {  # the parts of one setting: an update of 8 + 2 ms, all else 1 ms
     "replay": {
@@ -120,9 +121,9 @@ def test_fp32_is_to_be_1_7_times_stable_baselines3():
         ("actors", ["simulated/run-0", "simulated/run-2"], "IMPALA's runs without actors"),
     ],
 )
-def test_readme_has_the_stored_ratios(file, ratios, row):
+def test_page_has_the_stored_ratios(file, ratios, row):
     rows = json.loads((RESULTS / f"{file}.json").read_text())["rows"]
     stored = {found["ratio"]: found["value"] for found in rows if "ratio" in found}
-    readme = (RESULTS.parent / "README.md").read_text()
-    (line,) = (line for line in readme.splitlines() if f"| {row}" in line)
+    page = (ROOT / "docs/contribute/benchmarks.md").read_text()
+    (line,) = (line for line in page.splitlines() if f"| {row}" in line)
     assert line.split("|")[2].strip() == ", ".join(f"{stored[name]:.2f}" for name in ratios)

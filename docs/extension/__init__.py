@@ -1,0 +1,61 @@
+"""What the site's pages have beyond their own text: parts made from the code and the results.
+
+Pages include the parts by `{include} …/generated/NAME.md` or show them as images.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from extension import (
+    architecture,
+    charts,
+    checks,
+    commands,
+    docstrings,
+    links,
+    mistakes,
+    parameters,
+)
+
+
+def parts() -> dict[str, Callable[[], str]]:
+    """File name in docs/generated -> what writes its text."""
+    modules = (parameters, commands, architecture, charts, mistakes)
+    return {name: make for module in modules for name, make in module.parts().items()}
+
+
+def generate(app: Any) -> None:
+    """Write all parts; one that did not change keeps its time, so its pages are not built anew."""
+    folder = Path(app.srcdir) / "generated"
+    folder.mkdir(exist_ok=True)
+    for name, make in parts().items():
+        path, text = folder / name, make()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def notebook(app: Any) -> None:
+    """Copy the notes to where Sphinx looks for pages."""
+    folder = Path(app.srcdir)
+    shutil.copytree(folder.parent / "lab/notebook", folder / "notebook", dirs_exist_ok=True)
+
+
+def play(app: Any, error: Exception | None) -> None:
+    """Add the page to play on, if the site is built with the tag `play`."""
+    folder = Path(app.outdir) / "play"
+    shutil.rmtree(folder, ignore_errors=True)
+    if error is None and app.tags.has("play"):
+        shutil.copytree(Path(app.srcdir).parent / "web/dist", folder)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.connect("builder-inited", generate)
+    app.connect("builder-inited", notebook)
+    app.connect("source-read", links.read)
+    app.connect("autodoc-process-docstring", docstrings.as_rst)
+    app.connect("doctree-read", checks.images)
+    app.connect("build-finished", play)
+    app.connect("build-finished", checks.site)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,87 @@
+"""Links in Markdown name files of the repository, so that they work there too; on the site a link
+to a folder's README leads to the page on that folder, and one to a note to the note's page."""
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+PAGES = {
+    "README.md": "index.md",
+    "retro_agents/studio/README.md": "studio.md",
+    "CONTRIBUTING.md": "contribute/index.md",
+    "rainbow/README.md": "agents/rainbow.md",
+    "rainbow/options.md": "agents/rainbow.md",
+    "ppo2/README.md": "agents/ppo2.md",
+    "ppo2/options.md": "agents/ppo2.md",
+    "ppo2/cloning.md": "agents/cloning.md",
+    "jerk/README.md": "agents/jerk.md",
+    "jerk/parts.md": "agents/jerk.md",
+    "es/README.md": "agents/es.md",
+    "trpo/README.md": "agents/trpo.md",
+    "impala/README.md": "agents/impala.md",
+    "sac/README.md": "agents/sac.md",
+    "lsh_memory/README.md": "agents/lsh_memory.md",
+    "retro_agents/README.md": "contribute/architecture.md",
+    "retro_agents/contract/README.md": "reference/contract.md",
+    "retro_agents/ground/README.md": "contribute/architecture.md",
+    "retro_agents/judging/README.md": "reference/evaluation.md",
+    "retro_agents/nets/README.md": "reference/nets.md",
+    "retro_agents/run/README.md": "reference/runs.md",
+    "retro_agents/experience/README.md": "reference/experience.md",
+    "retro_agents/sweeps/README.md": "reference/sweeps.md",
+    "retro_agents/contest/README.md": "contest/index.md",
+    "retro_agents/contest/match/README.md": "contest/index.md",
+    "retro_agents/contest/wire/README.md": "reference/protocol.md",
+    "retro_agents/games/retro/README.md": "environments/retro.md",
+    "retro_agents/games/retro/ROMS.md": "environments/sonic.md",
+    "retro_agents/games/procgen/README.md": "environments/procgen.md",
+    "retro_agents/games/procgen/protocol.md": "environments/procgen-protocol.md",
+    "retro_agents/games/procgen/commands.md": "environments/procgen-commands.md",
+    "cartridge/README.md": "environments/bramble.md",
+    "cartridge/host/README.md": "environments/native.md",
+    "cartridge/levels/README.md": "environments/generator.md",
+    "cartridge/levels/likeness.md": "environments/generator.md",
+    "cartridge/levels/art/README.md": "environments/generator.md",
+    "cartridge/src/README.md": "environments/engine.md",
+    "docker-build/README.md": "contest/images.md",
+    "lab/README.md": "contribute/measuring.md",
+    "lab/studies/README.md": "contribute/measuring.md",
+    "lab/benchmarks/README.md": "contribute/benchmarks.md",
+    "lab/benchmarks/cases.md": "contribute/benchmarks.md",
+    "web/README.md": "web.md",
+}
+"""README -> the page that holds what it used to hold."""
+LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
+
+
+def page_on(folder: str) -> str:
+    """The page on a folder, or on the nearest one around it that has a page."""
+    around = (folder, *(path.as_posix() for path in PurePosixPath(folder).parents))
+    found = (PAGES.get(f"{one}/README.md") for one in around)
+    return next(filter(None, found), "contribute/architecture.md")
+
+
+def read(app: Any, name: str, source: list[str]) -> None:
+    """Turn a page's links to files of the repository into links between pages."""
+    docs = Path(app.srcdir)
+    root = docs.parent
+    shown = (docs / name).parent
+    here = root / "lab/notebook" if shown == docs / "notebook" else shown
+
+    def turned(match: re.Match[str]) -> str:
+        path = Path(os.path.normpath(here / match[2]))
+        inside = path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+        if inside in PAGES:
+            path = docs / PAGES[inside]
+        elif path.is_dir():
+            path = docs / page_on(inside)
+        elif path.is_relative_to(root / "lab/notebook"):
+            path = docs / "notebook" / path.relative_to(root / "lab/notebook")
+        elif here == shown:
+            return match[0]
+        return f"{match[1]}{os.path.relpath(path, shown)}{match[3] or ''}"
+
+    source[0] = LINK.sub(turned, source[0])
+    if name == "notebook/README":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n:reversed:\n\n20*\n```\n"

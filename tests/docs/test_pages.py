@@ -1,0 +1,104 @@
+"""The site's code: blocks marked `python` and `bash` run, and the flags of all commands exist."""
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from retro_agents.command import COMMANDS
+from retro_agents.command import main as retro_agents
+from retro_agents.ground.names import named
+from retro_agents.run.agents import AGENTS, find
+from retro_agents.run.fields import flag_of, kinds
+from tests.runs import ROOT
+
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
+PAGES = {
+    path.relative_to(ROOT / "docs").as_posix(): BLOCK.findall(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if path.parent.name not in ("generated", "notebook", "results")
+}
+"""Page -> (language, code) of each of its blocks."""
+RUNS = [page for page, blocks in PAGES.items() if {"python", "bash"} & {lang for lang, _ in blocks}]
+NEEDS = {"envpool": "procgen:", "stable_baselines3": "stable_baselines3", "onnxruntime": "--onnx"}
+APART = {"|", "||", "sweep", "contest"}
+"""What cannot be done in this process, or starts others."""
+
+
+def in_this_process(words: list[str]) -> None:
+    """Run `retro-agents …` or `python -m MODULE …` without another start of Python."""
+    try:
+        if words[0] == "retro-agents":
+            retro_agents(words[1:])
+        else:
+            named(f"{words[2]}:main")(words[3:])
+    except SystemExit as stop:
+        assert not stop.code, words
+
+
+def run_line(line: str) -> None:
+    """A line of a bash block: commands of this project here, everything else in a shell."""
+    words = shlex.split(line)
+    if (words[0] != "retro-agents" and words[:2] != ["python", "-m"]) or APART & {*words}:
+        line = line.replace("retro-agents ", f"{sys.executable} -m retro_agents ", 1)
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(["bash", "-ec", line], check=True, env=env, timeout=120)
+    else:
+        in_this_process(words)
+
+
+@pytest.mark.parametrize("page", RUNS)
+def test_a_pages_code_runs(page, monkeypatch, tmp_path):
+    text = "\n".join(code for _, code in PAGES[page])
+    for module, word in NEEDS.items():
+        if word in text:
+            pytest.importorskip(module)
+    for path in ROOT.iterdir():  # a reader stands in a checkout
+        if path.name[0] != "." and path.name not in ("build", "dist", "docs", "runs"):
+            (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    names: dict = {"__name__": "page"}
+    for language, code in PAGES[page]:
+        if language == "python":
+            exec(code, names)
+        elif language == "bash":
+            for line in code.splitlines():
+                run_line(line)
+
+
+def flags_of(words: list[str]) -> set[str] | None:
+    """All flags that a command takes; None if it is not one of `retro-agents` or a trainer."""
+    line = " ".join(words)
+    agents = [a for a in AGENTS if f"{a}.train " in line or f"-agents train {a} " in line]
+    agents += ["es"] * ("es/master.py" in line)
+    if agents:
+        names = {name for here in kinds(find(agents[0]).Config).values() for name in here}
+        return {"--preset", "--config", *map(flag_of, names), *(flag_of(f"no_{n}") for n in names)}
+    found = [name for name in COMMANDS if f"{line} ".startswith(f"retro-agents {name} ")]
+    if not found or found == ["train"]:
+        return None
+    from extension.commands import parser_of
+
+    return {*parser_of(max(found, key=len).split())._option_string_actions}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_flags_exist(page, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    for language, code in PAGES[page]:
+        if language not in ("", "sh", "bash"):
+            continue
+        for line in code.replace("\\\n", " ").splitlines():
+            words: list[str] = []
+            with contextlib.suppress(ValueError):  # an apostrophe in a remark
+                words = shlex.split(line, comments=True)
+            known = flags_of(words)
+            own = words[: words.index("--")] if "--" in words else words
+            start = next((i for i, w in enumerate(own) if w.endswith((".train", "master.py"))), 0)
+            used = {word.partition("=")[0] for word in own[start:] if word.startswith("--")}
+            assert known is None or used <= known, line
