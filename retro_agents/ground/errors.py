@@ -30,6 +30,7 @@ EXTRAS = {
     "sb3_contrib": "benchmarks",
     "stable_baselines3": "benchmarks",
     "wandb": "wandb",
+    "mlflow": "mlflow",
     "trackio": "trackio",
     "huggingface_hub": "hub",
     "onnx": "onnx",
@@ -41,7 +42,7 @@ EXTRAS = {
     "websockets": "studio",
 }
 """Optional modules, and the extra in pyproject.toml that installs each."""
-NOT_INSTALLED = {"hub", "trackio", "wandb"}
+NOT_INSTALLED = {"hub", "mlflow", "trackio", "wandb"}
 """Extras that scripts/install never installs; --dev installs all others."""
 
 

@@ -143,7 +143,8 @@ def check_needs(config: T) -> T:
     values = flat(to_dict(config))
     for name, place in places(config).items():
         if _is_on(values, name):
-            need(*(module.format(values[name]) for module in place.says("needs", ())))
+            modules = (module.format(values[name]) for module in place.says("needs", ()))
+            need(*(module for module in modules if ":" not in module))  # which is a user's own
     return config
 
 

@@ -134,6 +134,7 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
                     path,
                     resume_step=start,
                     track=config.run.track,
+                    track_with=config.run.track_with,
                     config=to_dict(config),
                     rollout=episodes.rollout,
                 )

@@ -16,7 +16,7 @@ import yaml
 
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.run.checkpoint import file_names, load_checkpoint
-from retro_agents.run.metrics import PROJECT
+from retro_agents.run.tracking import PROJECT
 
 CARD = """\
 ---

@@ -1,5 +1,5 @@
-"""Writes a run's metrics.csv and episodes.csv, and sends metrics to TensorBoard, wandb and trackio
-in the groups rollout/, train/, sight/, time/.
+"""Writes a run's metrics.csv and episodes.csv, and sends metrics to TensorBoard and to
+`tracking` in the groups rollout/, train/, sight/, time/.
 
 Times are kept apart, in timing.csv, because the other files are identical for identical runs. The
 files are valid however a run ends: each row is flushed when it is written, and a resumed run
@@ -7,9 +7,7 @@ drops the rows after its checkpoint, so that they equal those of an uninterrupte
 """
 
 import csv
-import importlib
 import io
-import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +21,14 @@ import numpy as np
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import unwritable, write_text
+from retro_agents.run.tracking import Tracker, begin
 
-PROJECT = "retro-contest-agents"
 ROLLOUT = (
     *("mean_return", "min_return", "max_return", "return"),
     *("current", "best", "replays", "mutants", "explored"),
 )
 """Metrics of the episodes played; all others are of learning."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
-WANDB_ID = "wandb-id.txt"
-"""The file in a run's folder with the name by which wandb finds its run again."""
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
 
@@ -98,20 +94,23 @@ class Metrics(AbstractContextManager):
         resume_step: int | None = None,
         tensorboard: bool = True,
         track: str = "",
+        track_with: Sequence[str] = (),
         config: Mapping[str, Any] | None = None,
         rollout: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         """run_dir: an existing folder. resume_step: env steps of the checkpoint to resume from.
 
-        track: a module with wandb's interface that also gets the numbers. config: shown with them.
+        track, track_with: a service that also gets the numbers (`tracking`). config: shown there.
         rollout: returns numbers that metrics.csv lacks. Raises UserError if a file cannot be
         written.
         """
         run_dir = Path(run_dir)
-        self._track: Any = None
+        self._track: Tracker | None = None
         if track:
             resumes = resume_step is not None
-            self._track = tracker(track, run_dir, config=config or {}, resumes=resumes)
+            self._track = begin(
+                track, run_dir, config=config or {}, options=track_with, resumes=resumes
+            )
         self._table = Table(run_dir / "metrics.csv", ["step"], resume_step=resume_step)
         self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
         self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
@@ -160,29 +159,6 @@ class Metrics(AbstractContextManager):
 def group(name: str) -> str:
     """A metric's name, preceded by its group unless it names one."""
     return name if "/" in name else f"{'rollout' if name in ROLLOUT else 'train'}/{name}"
-
-
-def tracker(name: str, run_dir: Path, *, config: Mapping[str, Any], resumes: bool) -> Any:
-    """Begins a run of wandb or trackio, or resumes the one of this folder. Returns the module.
-    Raises UserError if it does not begin, such as without a login."""
-    module = importlib.import_module(name)
-    given: dict[str, Any] = {"project": PROJECT, "name": run_dir.name, "config": dict(config)}
-    given["resume"] = "allow" if resumes else "never"
-    if name == "wandb":
-        path = run_dir / WANDB_ID
-        if not resumes or not path.is_file():
-            write_text(path, secrets.token_hex(8))
-        given |= {"id": path.read_text(encoding="utf-8"), "dir": str(run_dir)}
-    try:
-        module.init(**given)
-    except UserError:
-        raise
-    except Exception as error:  # each has classes of its own
-        reason = " ".join(str(error).split())
-        raise UserError(
-            f"{name} does not begin ({reason}): log in to it, or leave --track out"
-        ) from None
-    return module
 
 
 @final

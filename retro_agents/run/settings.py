@@ -1,10 +1,11 @@
 """The settings of a run that every trainer has: a section of each agent's config."""
 
 from dataclasses import dataclass
-from typing import Literal
 
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Natural, Seed, Share, check
 from retro_agents.run.fields import field, learning, machine, report, start
+from retro_agents.run.tracking import SERVICES, read_options
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,19 @@ class RunSettings:
     )
     """Agent steps between films of an episode in run_dir/videos, which show what the agent sees in
     the first environment; 0: none."""
-    track: Literal["", "wandb", "trackio"] = report("", "contest", needs=("{}",))
-    """Service to which metrics are sent too: wandb or trackio, each an extra of that name."""
+    track: str = report("", "contest", needs=("{}",))
+    """Service to which metrics are sent too: wandb, trackio or mlflow, each an extra of that name,
+    or PACKAGE.MODULE:FUNCTION, which returns a tracker (retro_agents/run/tracking.py)."""
+    track_with: tuple[str, ...] = report((), "contest", only_with="track")
+    """What the service is told: project=, entity=, group=, tags=A,B, mode=."""
     device: str = machine("auto", "contest", common=True, other_names=("cuda", "gpu"))
     """cpu, cuda, cuda:1, or auto: cuda if available."""
 
     def __post_init__(self) -> None:
         check(self)
+        if self.track not in ("", *SERVICES) and ":" not in self.track:
+            raise UserError(
+                f"bad --track {self.track!r}; expected {', '.join(SERVICES)}, or "
+                "PACKAGE.MODULE:FUNCTION"
+            )
+        read_options(self.track_with)

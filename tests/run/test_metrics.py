@@ -8,7 +8,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.metrics import PROJECT, EpisodeLog, Metrics, read_columns
+from retro_agents.run.metrics import EpisodeLog, Metrics, read_columns
+from retro_agents.run.tracking import PROJECT
 
 EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
 
@@ -105,12 +106,12 @@ def test_wandb_keeps_to_the_runs_folder_and_is_resumed(tmp_path, monkeypatch):
     assert said[2]["id"] != said[0]["id"]
 
 
-@pytest.mark.parametrize("name", ["wandb", "trackio"])
+@pytest.mark.parametrize("name", ["wandb", "trackio", "mlflow"])
 def test_a_tracker_that_does_not_begin_is_one_line(tmp_path, monkeypatch, name):
-    def init(**_):
+    def init(*_, **__):
         raise RuntimeError("api_key not configured\n(no-tty)")
 
-    monkeypatch.setitem(sys.modules, name, SimpleNamespace(init=init))
+    monkeypatch.setitem(sys.modules, name, SimpleNamespace(init=init, set_tracking_uri=init))
     says = rf"{name} does not begin \(api_key not configured \(no-tty\)\): log in"
     with pytest.raises(UserError, match=says):
         Metrics(tmp_path, tensorboard=False, track=name)

@@ -1,0 +1,92 @@
+"""What services are told, by stand-ins for them."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from retro_agents.ground.errors import UserError
+from retro_agents.run.settings import RunSettings
+from retro_agents.run.tracking import begin
+
+
+@pytest.fixture
+def mlflow(monkeypatch):
+    said = []
+
+    def note(name, answer=None):
+        def call(*words, **values):
+            said.append((name, *words, *values.items()))
+            return answer
+
+        return call
+
+    begun = SimpleNamespace(info=SimpleNamespace(run_id="r7"))
+    names = ("set_tracking_uri", "set_experiment", "log_params", "log_metrics", "end_run")
+    calls = {name: note(name) for name in names} | {"start_run": note("start_run", begun)}
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(**calls))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return said
+
+
+def test_mlflow_keeps_to_the_runs_folder_and_is_resumed(mlflow, tmp_path):
+    config = {"gamma": 0.9, "run": {"seed": 3}}
+    tracker = begin("mlflow", tmp_path, config=config, options=["tags=a,b", "group=g"])
+    tracker.log({"loss": 0.5}, step=4)
+    tracker.finish()
+    begin("mlflow", tmp_path, config=config, resumes=True)
+    names = [name for name, *_ in mlflow]
+    assert names[2:6] == ["start_run", "log_params", "log_metrics", "end_run"]
+    assert mlflow[0][1] == f"sqlite:///{tmp_path}/mlflow.db"
+    assert mlflow[2][2] == ("tags", {"a": "", "b": "", "group": "g"})
+    assert mlflow[3][1] == {"gamma": 0.9, "run.seed": 3}
+    assert mlflow[-1] == ("start_run", ("run_id", "r7"))
+
+
+def test_what_wandb_is_told_beside_the_run(monkeypatch, tmp_path):
+    said = {}
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=said.update))
+    options = ["project=mine", "entity=us", "group=g", "tags=a,b", "mode=offline"]
+    begin("wandb", tmp_path, config={}, options=options)
+    assert {name: said[name] for name in ("project", "entity", "group", "tags", "mode")} == {
+        "project": "mine",
+        "entity": "us",
+        "group": "g",
+        "tags": ["a", "b"],
+        "mode": "offline",
+    }
+
+
+def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
+    def mine(run_dir, config, options, resumes):
+        return SimpleNamespace(log=print, finish=print, was=(run_dir, config, options, resumes))
+
+    monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(begin=mine))
+    tracker = begin("mine:begin", tmp_path, config={"a": 1}, options=["group=g"], resumes=True)
+    assert tracker.was == (tmp_path, {"a": 1}, {"group": "g"}, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("nobody.there:begin", [], "No module named 'nobody'"),
+        ("sys:nothing", [], "does not begin"),
+        ("mlflow", ["entity=us"], "mlflow takes only project, group, tags"),
+        ("trackio", ["mode=offline"], "trackio takes only project, group"),
+    ],
+)
+def test_what_cannot_begin_is_one_line(name, options, says, mlflow, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "trackio", SimpleNamespace())
+    with pytest.raises(UserError, match=says):
+        begin(name, tmp_path, config={}, options=options)
+
+
+@pytest.mark.parametrize("words", [["project"], ["owner=us"], ["tags="], ["mode=a", "mode=b"]])
+def test_options_that_nobody_takes_are_refused(words):
+    with pytest.raises(UserError, match="expected KEY=VALUE"):
+        RunSettings(track="wandb", track_with=tuple(words))
+
+
+def test_a_service_that_nobody_knows_is_refused():
+    with pytest.raises(UserError, match="bad --track 'wandbb'; expected wandb, trackio, mlflow"):
+        RunSettings(track="wandbb")
