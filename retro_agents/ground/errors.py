@@ -47,7 +47,11 @@ NOT_INSTALLED = {"hub", "mlflow", "trackio", "wandb"}
 
 
 class UserError(Exception):
-    """A mistake of the user. Its text is one line: what is wrong, what is expected, what to do."""
+    """A mistake of the user. Its text is one line: what is wrong, what is expected, what to do.
+    Control characters in what it quotes, such as a line break in a file's name, are escaped."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class Damaged(UserError):  # noqa: N818
@@ -133,7 +137,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
         try:
             main(*args, **kwargs)
         except UserError as error:
-            print(f"error: {printable(str(error))}", file=sys.stderr)
+            print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
         except ModuleNotFoundError as error:
             module = (error.name or "").partition(".")[0]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from retro_agents.ground.errors import Damaged, UserError
 from retro_agents.ground.files import complete_checkpoints, move_folder, unwritable
-from retro_agents.ground.output import printable
 from retro_agents.run.manifest import OTHER
 
 DAMAGED = ".damaged"
@@ -48,4 +47,4 @@ def set_aside(error: Damaged) -> None:
         return
     except OSError as failed:
         raise unwritable(aside, failed) from None
-    print(f"warning: {printable(str(error))}; resuming from the one before it", file=sys.stderr)
+    print(f"warning: {error}; resuming from the one before it", file=sys.stderr)

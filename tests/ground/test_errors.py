@@ -81,3 +81,7 @@ def test_bad_words_are_one_line_in_every_command(name, words, says, tmp_path, mo
         importlib.import_module(name).main()
     error = capsys.readouterr().err
     assert stop.value.code == 2 and error.count("\n") == 1 and says in error
+
+
+def test_what_an_error_quotes_cannot_break_its_line():
+    assert str(UserError("no file 'a\nb\x1b[2J'")) == r"no file 'a\nb\x1b[2J'"
