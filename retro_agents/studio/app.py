@@ -181,10 +181,7 @@ class Studio:
     async def report(self, request: Request) -> Response:
         """The report on contests, as a page that may load nothing."""
         names = request.query_params.getlist("contest")[:MOST_RUNS]
-        index = self.index
-        folders = [
-            await run_in_threadpool(index.found, index.contests, n, "contest") for n in names
-        ]
+        folders = [await run_in_threadpool(self.index.contest, name) for name in names]
         target = self.agents.exports / "report.html"
         words = [*map(str, folders), "--out", str(target)]
         await self.agents.made("retro_agents.contest.report", *words)

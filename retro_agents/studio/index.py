@@ -1,5 +1,6 @@
 """The runs below a folder, found and described by their files alone."""
 
+import math
 import os
 import threading
 import time
@@ -190,6 +191,13 @@ def mark_of(run: Path, pid: int) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def chosen(among: dict[str, Path], name: str, what: str) -> Path:
+    """The folder of that name. Raises UserError if there is none."""
+    if name not in among:
+        raise UserError(f"there is no such {what} here")
+    return among[name]
+
+
 @final
 class Index:
     """Follows the runs below a folder, in a thread, while somebody asks for them.
@@ -207,14 +215,21 @@ class Index:
         self.cells: dict[str, list[str]] = {}
         self.revision = 0
         self._marks: dict[str, tuple[Any, ...]] = {}
-        self._asked, self._looked = threading.Event(), threading.Event()
+        self._turn, self._wanted = threading.Condition(), False
+        self._seen = -math.inf
+        """When the newest look began."""
         self._busy: tuple[str, float] | None = None
         threading.Thread(target=self._follow, daemon=True).start()
 
     def ask(self) -> list[Row]:
-        """The rows as they were a moment ago. Waits for the first look alone, and not for long."""
-        self._asked.set()
-        self._looked.wait(PATIENCE)
+        """The rows as they were a moment ago. If nobody has asked for long, waits for a look, for
+        PATIENCE at most."""
+        now = time.monotonic()
+        with self._turn:
+            self._wanted = True
+            self._turn.notify_all()
+            if now - self._seen > 2 * EVERY:
+                self._turn.wait_for(lambda: self._seen > now, PATIENCE)
         if (busy := self._busy) and time.monotonic() - busy[1] > PATIENCE:
             slow = f"its disk has not answered for {time.monotonic() - busy[1]:.0f} seconds"
             row = msgspec.structs.replace(self.rows.get(busy[0], Row(busy[0])), error=slow)
@@ -224,22 +239,24 @@ class Index:
     def run(self, name: str) -> Path:
         """The folder of a run. Names that the index has not found itself are refused. Raises
         UserError."""
-        return self.found(self.paths, name, "run")
-
-    def found(self, among: dict[str, Path], name: str, what: str) -> Path:
-        """The folder of that name, see `run`."""
         self.ask()
-        if name not in among:
-            raise UserError(f"there is no such {what} here")
-        return among[name]
+        return chosen(self.paths, name, "run")
+
+    def contest(self, name: str) -> Path:
+        """The folder of a contest, see `run`."""
+        self.ask()
+        return chosen(self.contests, name, "contest")
 
     def _follow(self) -> None:
         while True:
-            self._asked.wait()
-            self._asked.clear()
+            with self._turn:
+                self._turn.wait_for(lambda: self._wanted)
+                self._wanted, began = False, time.monotonic()
             with suppress(OSError):  # such as of a folder that is removed meanwhile
                 self.look()
-            self._looked.set()
+            with self._turn:
+                self._seen = began
+                self._turn.notify_all()
             time.sleep(EVERY)
 
     def look(self) -> None:

@@ -52,7 +52,7 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
             raise UserError("there is no such result")
         return entry.shipped, runs_of(entry.shipped)
     if entry.contest:
-        return entry.contest, runs_of(str(index.found(index.contests, entry.contest, "contest")))
+        return entry.contest, runs_of(str(index.contest(entry.contest)))
     folders = [str(index.run(name)) for name in entry.runs]
     if any("," in folder for folder in folders):
         raise UserError("a run with a comma in its path cannot be compared: rename its folder")

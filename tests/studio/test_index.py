@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from retro_agents.studio import index
 from retro_agents.studio.files import Table
 from retro_agents.studio.index import described
 from tests.runs import ROOT
@@ -118,3 +119,14 @@ def test_strange_names_and_links_harm_nothing(studio: Any, tmp_path: Path) -> No
     (root / "loop").symlink_to(root)
     rows = studio(root).rows(len)
     assert [*rows] == ["<b>�\n</b>"]
+
+
+def test_a_run_that_began_while_nobody_looked_is_found_at_once(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = studio(tmp_path / "runs")
+    make_run(tmp_path / "runs" / "first")
+    client.rows(len)
+    monkeypatch.setattr(index, "EVERY", 0.0)  # as if it were long ago
+    make_run(tmp_path / "runs" / "second")
+    assert client.ask("/api/run", query={"run": "second"})[0] == 200

@@ -158,7 +158,7 @@ export class Live implements View {
 /** The action whose buttons fit best to those that are held. */
 function nearest(names: string[], held: Set<string>): number {
   const fits = names.map((name) => {
-    const buttons = name.split(" ").filter(Boolean);
+    const buttons = name.replace(/^D$/, "B").split(" ").filter(Boolean); // D is Procgen's
     const common = buttons.filter((one) => held.has(one)).length;
     return 2 * common - buttons.length + (buttons.includes("B") && held.has("B") ? 0.5 : 0);
   });

@@ -24,13 +24,17 @@ export class Watch implements View {
   );
   private readonly cast = new Cast();
   private app: App | null = null;
+  private paused = false;
   private coming: Promise<void> | null = null;
 
   show(query: URLSearchParams): void {
     for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
     this.coming ??= this.load();
     void this.coming.then(
-      () => (query.has("file") ? this.replay(query) : this.app!.follow()),
+      () => {
+        this.app!.clock.paused = this.paused;
+        return query.has("file") ? this.replay(query) : this.app!.follow();
+      },
       (error: Error) => {
         this.coming = null;
         this.root.replaceChildren(h("main", {}, h("p", { class: "notice" }, error.message)));
@@ -39,7 +43,9 @@ export class Watch implements View {
   }
 
   hide(): void {
-    if (this.app) this.app.clock.paused = true;
+    if (!this.app) return;
+    this.paused = this.app.clock.paused;
+    this.app.clock.paused = true;
   }
 
   /** Play a run's recording again. */
