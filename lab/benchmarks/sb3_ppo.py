@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -24,7 +22,7 @@ from torch import Tensor, nn
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.train import make_envs, parse, resolve
-from retro_agents.contract.envs import ended_episodes
+from retro_agents.contract.sb3 import SB3VecEnv
 from retro_agents.games.families import train
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError, command
@@ -116,49 +114,9 @@ class Features(BaseFeaturesExtractor):
         return torch.relu(self.hidden(self.encoder(obs)))
 
 
-class Envs(VecEnv):
-    """This project's vector environment for Stable-Baselines3, without copies through pipes."""
-
-    def __init__(self, envs: Any, *, seed: int) -> None:
-        self.envs, self.first_seed = envs, seed
-        self.ended: list[dict[str, Any]] = []
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-
-    def reset(self) -> NDArray[np.uint8]:
-        """Called once, at the start."""
-        obs: NDArray[np.uint8] = self.envs.reset(seed=self.first_seed)[0]
-        return obs
-
-    def step_async(self, actions: NDArray[np.int64]) -> None:
-        self.envs.step_async(actions)
-
-    def step_wait(self) -> Any:
-        obs, rewards, terminated, truncated, infos = self.envs.step_wait()
-        self.ended = ended_episodes(infos)
-        each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for env in np.flatnonzero(terminated | truncated).tolist():
-            each[env]["terminal_observation"] = infos["final_obs"][env]
-            each[env]["TimeLimit.truncated"] = bool(truncated[env] and not terminated[env])
-        return obs, rewards.astype(np.float32), terminated | truncated, each
-
-    def close(self) -> None:
-        self.envs.close()
-
-    def get_attr(self, *_: Any, **__: Any) -> list[Any]:
-        return [None] * self.num_envs
-
-    def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
-        return [False] * self.num_envs
-
-    def set_attr(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError
-
-    env_method = set_attr  # type: ignore[assignment]
-
-
 def wrapped(envs: Any, config: PPO2Config) -> VecEnv:
     """Environments for it, with rewards scaled as the settings say."""
-    made = Envs(envs, seed=config.run.seed)
+    made = SB3VecEnv(envs, seed=config.run.seed)
     if not config.normalise_returns:
         return made
     gamma = config.gamma if config.return_gamma is None else config.return_gamma

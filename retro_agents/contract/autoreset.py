@@ -24,7 +24,7 @@ class Autoreset(VectorWrapper):
     def __init__(self, envs: Any, mode: AutoresetMode) -> None:
         assert envs.resets_rows, "single rows must be reset"
         super().__init__(envs)
-        self.envs, self.mode = envs, mode
+        self.envs, self.mode, self.autoreset_mode = envs, mode, mode
         self.metadata = {**envs.metadata, "autoreset_mode": mode}
         self.over = np.zeros(envs.num_envs, bool)
 

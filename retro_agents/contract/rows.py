@@ -23,7 +23,8 @@ class VectorBase(gymnasium.vector.VectorEnv):
 
     def __init__(self, num_envs: int, spec: EnvSpec) -> None:
         self.num_envs, self.env_spec = num_envs, spec
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        self.autoreset_mode = AutoresetMode.SAME_STEP
+        self.metadata = {"autoreset_mode": self.autoreset_mode}
         shape = spec.observation_shape
         self.single_observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
         self.single_action_space = gymnasium.spaces.Discrete(spec.actions)

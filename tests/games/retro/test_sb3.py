@@ -18,3 +18,38 @@ def test_passes_stable_baselines3s_check_and_trains_ppo(bramble):
     model.learn(100)
     assert model.num_timesteps == 100
     env.close()
+
+
+def test_many_environments_are_one_of_its_own():
+    """Its own statistics show the returns of the rewards, and the score is beside them."""
+    from stable_baselines3 import PPO
+
+    from retro_agents.contract.sb3 import make_sb3_vec
+
+    envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=4, seed=0, episode_steps=20)
+    model = PPO("CnnPolicy", envs, n_steps=50, batch_size=50, n_epochs=1, device="cpu")
+    model.learn(200)
+    episodes = list(model.ep_info_buffer)
+    assert len(episodes) == 8 and {episode["l"] for episode in episodes} == {20}
+    first = envs.reset()
+    for _ in range(20):
+        obs, _, done, infos = envs.step([1, 2, 3, 4])
+    assert done.all() and obs.shape == first.shape
+    assert all(info["terminal_observation"].shape == first.shape[1:] for info in infos)
+    for info in infos:
+        assert info["TimeLimit.truncated"]
+        assert info["episode_record"]["r"] == pytest.approx(100 * info["episode"]["r"])
+    envs.close()
+
+
+def test_the_same_seed_is_the_same_play():
+    from retro_agents.contract.sb3 import make_sb3_vec
+
+    def played(seed):
+        envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=3, seed=seed)
+        envs.reset()
+        found = [envs.step([step % 7] * 3)[0].sum() for step in range(30)]
+        envs.close()
+        return found
+
+    assert played(1) == played(1) != played(2)

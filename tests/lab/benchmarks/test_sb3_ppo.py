@@ -13,11 +13,11 @@ pytest.importorskip("stable_baselines3")
 from stable_baselines3 import PPO
 
 from lab.benchmarks import sb3_ppo
-from lab.benchmarks.sb3_ppo import Envs
 from ppo2.agent import load
 from ppo2.config import PPO2Config
 from ppo2.train import learn, parse
 from ppo2.training import Training
+from retro_agents.contract.sb3 import SB3VecEnv
 from retro_agents.experience.return_scale import ReturnScale
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
@@ -31,7 +31,7 @@ SHARED = {  # used by the same code: levels, environments, net, when to stop, wh
     "seed", "checkpoint_every", "device", "torch_threads", "actions", "frame_skip",
     "stick_probability", "episode_steps", "backtracking", "reward_scale", "image_height",
     "image_width", "colour", "frame_stack", "backend", "scenario", "encoder", "widths", "pool",
-    "hidden", "track", "initialisation",
+    "hidden", "track", "track_with", "initialisation",
 }  # fmt: skip
 TOLD = {
     "rollout_steps", "minibatches", "epochs", "gamma", "lam", "learning_rate", "adam_epsilon",
@@ -61,7 +61,7 @@ def told_of(config: PPO2Config) -> dict[str, Any]:
 
 
 def make_model(config: PPO2Config, corridor: Callable[[int], Any]) -> PPO:
-    envs = Envs(corridor(config.run.num_envs), seed=0)
+    envs = SB3VecEnv(corridor(config.run.num_envs), seed=0)
     return PPO("CnnPolicy", envs, device="cpu", **told_of(config))
 
 
@@ -158,7 +158,7 @@ def test_rewards_are_scaled_as_ours(corridor: Callable[[int], Any]) -> None:
     """At the last step of a rollout both know the same returns."""
     config = replaced(small(), return_gamma=0.9)
     envs = sb3_ppo.wrapped(corridor(ENVS), config)
-    plain = Envs(corridor(ENVS), seed=0)
+    plain = SB3VecEnv(corridor(ENVS), seed=0)
     envs.reset(), plain.reset()
     rng = np.random.default_rng(0)
     rewards, ended = np.zeros((2, STEPS, ENVS))
