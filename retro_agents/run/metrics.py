@@ -183,9 +183,7 @@ class EpisodeLog(AbstractContextManager):
         return of each zone (of a level GAME:ZONE.ACT), or game (GAME:SEED)."""
         zones: dict[str, list[float]] = {}
         for row in self._recent:
-            game, _, state = str(row["level"]).rpartition(":")
-            zone = game if state.isdecimal() else state.partition(".")[0]
-            zones.setdefault(f"rollout/return/{zone}", []).append(row["r"])
+            zones.setdefault(f"rollout/return/{zone_of(row['level'])}", []).append(row["r"])
         if not zones:
             return {}
         numbers = {zone: fmean(returns) for zone, returns in sorted(zones.items())}
@@ -197,6 +195,12 @@ class EpisodeLog(AbstractContextManager):
 
     def __exit__(self, *_: object) -> None:
         self._table.close()
+
+
+def zone_of(level: str) -> str:
+    """The zone of a level GAME:ZONE.ACT, or the game of GAME:SEED."""
+    game, _, state = level.rpartition(":")
+    return game if state.isdecimal() else state.partition(".")[0]
 
 
 def read_columns(path: Path | str) -> dict[str, np.ndarray]:

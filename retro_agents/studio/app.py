@@ -26,7 +26,7 @@ from retro_agents.studio.commands import commands
 from retro_agents.studio.episodes import listed, recordings
 from retro_agents.studio.gate import Gate
 from retro_agents.studio.index import Index, history
-from retro_agents.studio.starting import Started, Wanted, choices
+from retro_agents.studio.starting import Match, Started, Wanted, choices
 from retro_agents.studio.stream import Streams
 from retro_agents.studio.writers import stop
 
@@ -41,6 +41,7 @@ ALONE = (
     "style-src 'unsafe-inline'; img-src data:; media-src data:"
 )
 """What a report may do."""
+Asked: Any = Wanted | Match
 T = TypeVar("T")
 
 
@@ -88,8 +89,8 @@ class Studio:
         self.root = root
         self.index = Index(root)
         self.tables = curves.Tables()
-        self.started = Started(root)
         self.agents = Agents(self.index, exports)
+        self.started = Started(root, self.agents)
         self._stopping: dict[str, list[dict[str, Any]]] = {}
 
     def runs(self, request: Request) -> Response:
@@ -216,7 +217,7 @@ class Studio:
 
     async def command(self, request: Request) -> Response:
         """The command that the form stands for, or what is wrong with it so far."""
-        wanted = await body_of(request, Wanted)
+        wanted = await body_of(request, Asked)
         try:
             return answer({"command": await run_in_threadpool(self.started.command, wanted)})
         except UserError as error:
@@ -224,7 +225,7 @@ class Studio:
 
     async def start(self, request: Request) -> Response:
         """Start a run."""
-        wanted = await body_of(request, Wanted)
+        wanted = await body_of(request, Asked)
         await run_in_threadpool(self.started.start, wanted)
         return answer({"started": wanted.name})
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import CONFIDENCE
 from retro_agents.run.config import flat
+from retro_agents.run.metrics import zone_of
 from retro_agents.run.plot import smooth
 from retro_agents.studio.files import Table, read_json
 
@@ -18,6 +19,8 @@ POINTS = 500
 """Points of a curve that are sent: more than a page has pixels for."""
 BINS = 40
 """Columns of a heat map."""
+MOST_LEVELS = 100
+"""Levels that a heat map has rows for."""
 LAUNCH = {"seed", "run_dir", "resume"}
 """Fields in which the seeds of one experiment differ."""
 KINDS = ("metrics", "episodes", "timing")
@@ -79,21 +82,33 @@ class Tables:
         return np.interp(steps, timing.column("step"), np.cumsum(passed))
 
     def heat(self, run: Path) -> dict[str, Any]:
-        """Mean return on each level in each part of a run: levels, edges [BINS+1] in agent steps,
-        and returns [levels,BINS] with nan where no episode ended."""
+        """Mean return on each zone and each level in each part of a run: names, edges [BINS+1] in
+        agent steps, and returns [names,BINS] with nan where no episode ended. A single zone is left
+        out, and so are levels if there are many."""
         table = self.of(run, "episodes")
         if "level" not in table.texts:
             return {"levels": [], "edges": [], "returns": []}
-        steps, r = table.column("step"), table.column("r")
+        steps, r, levels = table.column("step"), table.column("r"), table.texts["level"]
         edges = np.linspace(0, max(steps.max(), 1), BINS + 1)
         at = np.clip(np.searchsorted(edges, steps, side="left") - 1, 0, BINS - 1)
-        names, row = np.unique(table.texts["level"], return_inverse=True)
-        sums, counts = np.zeros((2, len(names), BINS))
-        np.add.at(sums, (row, at), r)
-        np.add.at(counts, (row, at), 1)
-        with np.errstate(invalid="ignore"):
-            returns = sums / counts
-        return {"levels": names.tolist(), "edges": edges.tolist(), "returns": returns.tolist()}
+        zone = {level: zone_of(level) for level in set(levels)}
+        names, returns = means([zone[level] for level in levels], at, r)
+        if len(zone) <= MOST_LEVELS:
+            more, others = means(levels, at, r)
+            names, returns = (more, others) if len(names) == 1 else (names + more, returns + others)
+        return {"levels": names, "edges": edges.tolist(), "returns": returns}
+
+
+def means(
+    names: Sequence[str], at: NDArray[np.intp], r: NDArray[np.float64]
+) -> tuple[list[str], list[list[float]]]:
+    """The different names, sorted, and the mean of r in each of their bins."""
+    found, row = np.unique(names, return_inverse=True)
+    sums, counts = np.zeros((2, len(found), BINS))
+    np.add.at(sums, (row, at), r)
+    np.add.at(counts, (row, at), 1)
+    with np.errstate(invalid="ignore"):
+        return found.tolist(), (sums / counts).tolist()
 
 
 def thinned(curve: Curve) -> Curve:

@@ -1,4 +1,4 @@
-"""Starts runs from the page's form. They live on when the studio ends."""
+"""Starts runs and contests from the page's forms. They live on when the studio ends."""
 
 import os
 import re
@@ -10,19 +10,25 @@ from typing import Any, final
 
 import msgspec
 
+from retro_agents.contest.match.agent import Agent, resolve
+from retro_agents.contest.run import RunConfig, limits_of
 from retro_agents.games.families import check_levels, split_names
+from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
+from retro_agents.judging.levels import playable_levels
 from retro_agents.run.agents import AGENTS, find_given, is_package, shipped, with_this_project
-from retro_agents.run.command_line import load_run_config
+from retro_agents.run.checkpoint import agent_of
+from retro_agents.run.command_line import load_run_config, parse_command
 from retro_agents.run.config import preset_names
+from retro_agents.studio.agents import Agents
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LOG = "output.txt"
 """The file in a run's folder for what it prints."""
 
 
-class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-    """What the form says."""
+class Wanted(msgspec.Struct, forbid_unknown_fields=True, tag="run"):
+    """What the form for a run says."""
 
     agent: str
     name: str
@@ -32,6 +38,17 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
     seed: str = ""
     flags: str = ""
     """Further words of the command line."""
+
+
+class Match(msgspec.Struct, forbid_unknown_fields=True, tag="contest"):
+    """What the form for a contest says. agent: one of `Agents`."""
+
+    agent: str
+    name: str
+    mode: str = "adapt"
+    levels: str = ""
+    timesteps: str = ""
+    seeds: str = ""
 
 
 def choices() -> dict[str, Any]:
@@ -47,20 +64,47 @@ def choices() -> dict[str, Any]:
     return {"agents": agents, "splits": split_names()}
 
 
-def words_of(wanted: Wanted, root: Path) -> list[str]:
-    """The trainer's module and its arguments. Raises UserError if they are bad, or if there is a
-    folder of that name."""
+def free(root: Path, name: str) -> Path:
+    """The folder of that name. Raises UserError if it is no name, or if there is one."""
+    if not NAME.fullmatch(name):
+        raise UserError("a name has letters, digits, dots, dashes and underscores: give one")
+    if (root / name).exists():
+        raise UserError(f"{name} exists: give another name")
+    return root / name
+
+
+def flags_of(wanted: Wanted | Match, *names: str) -> list[str]:
+    """The fields of these names as flags, but for those that are empty."""
+    given = {name: getattr(wanted, name).strip() for name in names}
+    return [f"--{name}={value}" for name, value in given.items() if value]
+
+
+def contest_words(wanted: Match, root: Path, agents: Agents) -> list[str]:
+    """The contest's module and its arguments. Raises UserError if they are bad."""
+    source, folder = agents.found(wanted.agent), free(root, wanted.name)
+    shared = flags_of(wanted, "levels", "timesteps", "seeds")
+    if wanted.agent in REFERENCES:
+        who = ["--agent", wanted.agent]
+    else:
+        who = ["--agent", agent_of(source), "--checkpoint", str(source)]
+        who += flags_of(wanted, "mode")
+    words = [*who, *shared, "--out", str(folder)]
+    config = parse_command(RunConfig, words, command="retro-agents contest run")
+    limits_of(config)
+    playable_levels(config.levels)
+    resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, (), None))
+    return ["retro_agents.contest.run", *words]
+
+
+def words_of(wanted: Wanted | Match, root: Path, agents: Agents) -> list[str]:
+    """A module and its arguments. Raises UserError if they are bad, or if there is a folder of that
+    name."""
+    if isinstance(wanted, Match):
+        return contest_words(wanted, root, agents)
     if wanted.agent not in AGENTS:
         raise UserError(f"no agent {wanted.agent!r}: choose one of {', '.join(AGENTS)}")
-    if not NAME.fullmatch(wanted.name):
-        raise UserError("a run's name has letters, digits, dots, dashes and underscores: give one")
-    folder = root / wanted.name
-    if folder.exists():
-        raise UserError(f"{wanted.name} exists: give the run another name")
-    words = ["--run-dir", str(folder)]
-    for flag in ("preset", "levels", "timesteps", "seed"):
-        if value := getattr(wanted, flag).strip():
-            words += [f"--{flag}={value}"]
+    folder = free(root, wanted.name)
+    words = ["--run-dir", str(folder), *flags_of(wanted, "preset", "levels", "timesteps", "seed")]
     try:
         words += shlex.split(wanted.flags)
     except ValueError as error:
@@ -77,19 +121,19 @@ def words_of(wanted: Wanted, root: Path) -> list[str]:
 
 @final
 class Started:
-    """The runs that this studio has started."""
+    """The runs and contests that this studio has started."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, agents: Agents) -> None:
+        self.root, self.agents = root, agents
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def command(self, wanted: Wanted) -> str:
+    def command(self, wanted: Wanted | Match) -> str:
         """The command that the form stands for. Raises UserError as `words_of` does."""
-        return shlex.join(["python", "-m", *words_of(wanted, self.root)])
+        return shlex.join(["python", "-m", *words_of(wanted, self.root, self.agents)])
 
-    def start(self, wanted: Wanted) -> None:
-        """Start a run in a session of its own, which no signal to the studio reaches."""
-        words, folder = words_of(wanted, self.root), self.root / wanted.name
+    def start(self, wanted: Wanted | Match) -> None:
+        """Start it in a session of its own, which no signal to the studio reaches."""
+        words, folder = words_of(wanted, self.root, self.agents), self.root / wanted.name
         try:
             folder.mkdir(parents=True)
             with (folder / LOG).open("xb") as log:

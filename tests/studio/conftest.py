@@ -60,6 +60,12 @@ class Client:
             time.sleep(0.05)
 
 
+def processes() -> set[int]:
+    """The processes that this one's threads have started."""
+    found = Path("/proc/self/task").glob("*/children")
+    return {int(pid) for path in found for pid in path.read_text().split()}
+
+
 @pytest.fixture
 def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Client]]:
     """Serves a folder."""

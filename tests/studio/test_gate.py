@@ -65,7 +65,7 @@ def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: 
         status, content = client.ask(path, query=query)
         assert SECRET not in str(content) and status < 500, (path, query)
         assert status >= 400 or content[0]["error"].startswith("has no"), (path, query)
-    wanted = {"agent": "ppo2", "name": "new", "levels": "bramble-train"}
+    wanted = {"type": "run", "agent": "ppo2", "name": "new", "levels": "bramble-train"}
     for field in ("agent", "name", "preset", "levels"):
         assert client.ask("/api/command", {**wanted, field: bad})[1]["flaw"], field
     assert client.ask("/api/stop", {"run": bad})[0] == 400

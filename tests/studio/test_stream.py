@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.studio.conftest import TOKEN, Client
+from tests.studio.conftest import TOKEN, Client, processes
 
 connect = pytest.importorskip("websockets.sync.client").connect
 GAME = {"agent": "run-and-jump", "level": "BrambleDash-Genesis-v0:BrambleWood.Act1"}
@@ -40,19 +40,13 @@ def within(seconds: float, there: Callable[[], bool]) -> bool:
     return there()
 
 
-def players() -> set[int]:
-    """The processes that this one's threads have started."""
-    found = Path("/proc/self/task").glob("*/children")
-    return {int(pid) for path in found for pid in path.read_text().split()}
-
-
 @pytest.fixture
 def client(studio: Callable[[Path], Client], tmp_path: Path) -> Client:
     return studio(tmp_path)
 
 
 def test_an_emulator_is_shown_and_ends_with_its_page(client: Client) -> None:
-    before = players()
+    before = processes()
     with watching(client, **GAME) as slow, watching(client, **GAME) as quick:
         first = slow.recv(60)
         assert b"\x89PNG" in first and header(first)["step"] == 0
@@ -66,8 +60,8 @@ def test_an_emulator_is_shown_and_ends_with_its_page(client: Client) -> None:
         while not held:
             slow.send(SEEN)
             held = header(slow.recv(60))["held"]
-        assert players() > before
-    assert within(5, lambda: players() <= before)
+        assert processes() > before
+    assert within(5, lambda: processes() <= before)
 
 
 def test_a_thousand_malformed_messages_end_one_page_alone(client: Client) -> None:

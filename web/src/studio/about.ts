@@ -49,7 +49,8 @@ export class About {
     const { commands, starts } = about;
     const begun = starts.at(0)?.command;
     const all: [string, string][] = Object.entries(commands);
-    if (typeof begun === "string") all.unshift(["Started with", begun]);
+    const command = String(begun ?? "").replace(/^train\.py/, `python -m ${about.agent}.train`);
+    if (command) all.unshift(["Started with", command]);
     return h(
       "section",
       { class: "box commands" },

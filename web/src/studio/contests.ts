@@ -2,7 +2,7 @@
 
 import { h } from "../views/dom";
 import { ask, queryOf, type Contest } from "./api";
-import { copied } from "./about";
+import { StartContest } from "./start";
 import { count, levelOf, short } from "./text";
 import { Pulse, type View } from "./view";
 import { table, whisker } from "./whisker";
@@ -20,14 +20,7 @@ export class Contests implements View {
     this.notice,
     this.board,
     this.each,
-    h(
-      "section",
-      { class: "box" },
-      copied(
-        "Start one",
-        "retro-agents contest run --agent ppo2 --checkpoint RUN --timesteps 1000000 --seeds 3 --out runs/contest/NAME",
-      ),
-    ),
+    new StartContest(() => void this.beat()).root,
   );
   private open = new Set<string>();
   private shown = "";

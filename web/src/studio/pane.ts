@@ -155,6 +155,7 @@ async function draw(canvas: HTMLCanvasElement, png: Uint8Array<ArrayBuffer>): Pr
   const picture = await createImageBitmap(new Blob([png], { type: "image/png" }));
   if (canvas.width !== picture.width || canvas.height !== picture.height)
     [canvas.width, canvas.height] = [picture.width, picture.height];
+  canvas.style.aspectRatio = `${picture.width} / ${picture.height}`;
   context(canvas).drawImage(picture, 0, 0);
   picture.close();
 }

@@ -5,7 +5,7 @@ import { About } from "./about";
 import { maybe, queryOf, tell, type Run, type Runs as Answer } from "./api";
 import { Charts } from "./charts";
 import { Rows } from "./rows";
-import { Start } from "./start";
+import { StartRun } from "./start";
 import { Pulse, type View } from "./view";
 
 const EVERY = 2000;
@@ -33,7 +33,7 @@ export class Runs implements View {
     this.notice,
     h("div", { class: "above" }, this.search, this.line),
     this.rows.root,
-    new Start((run) => this.say(`${run} begins.`)).root,
+    new StartRun((run) => this.say(`${run} begins.`)).root,
     this.charts.root,
     this.about.root,
   );

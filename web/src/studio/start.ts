@@ -1,84 +1,55 @@
-/** A form that starts a run, and shows the command that it stands for. */
+/** Forms that start a run or a contest, and show the command that they stand for. */
 
 import { button, choice, h } from "../views/dom";
-import { ask, tell, type Choices } from "./api";
 import { copied } from "./about";
+import { ask, tell, type Agent, type Choices } from "./api";
 
-export class Start {
-  private readonly form = h("div", { class: "fields" });
+/** Of the minute in which the form is opened. */
+const now = () => new Date().toISOString().slice(0, 16).replace(/[T:]/g, "-");
+
+abstract class Form {
+  protected readonly fields = h("div", { class: "fields" });
   private readonly said = h("div", {});
   private readonly flaw = h("p", { class: "flaw", role: "status", hidden: true });
-  readonly root = h(
-    "details",
-    { class: "box start" },
-    h("summary", {}, "Start a run"),
-    this.form,
-    this.said,
-    this.flaw,
-  );
-  private readonly wanted: Record<string, string> = {
-    agent: "ppo2",
-    preset: "",
-    levels: "bramble-train",
-    timesteps: "1000000",
-    seed: "0",
-    name: "",
-    flags: "",
-  };
-  private choices: Choices | null = null;
+  readonly root: HTMLDetailsElement;
   private asked = 0;
+  private filled = false;
 
-  constructor(private readonly begun: (run: string) => void) {
+  constructor(
+    title: string,
+    protected readonly wanted: Record<string, string>,
+    private readonly begun: (name: string) => void,
+  ) {
+    this.root = h(
+      "details",
+      { class: "box start" },
+      h("summary", {}, title),
+      this.fields,
+      this.said,
+      this.flaw,
+    );
     this.root.addEventListener("toggle", () => void this.open());
   }
 
+  protected abstract make(): Promise<HTMLElement[]>;
+
   private async open(): Promise<void> {
-    if (this.choices || !this.root.open) return;
-    this.choices = await ask<Choices>("choices");
-    this.wanted.name = `${this.wanted.agent}-${new Date().toISOString().slice(0, 16).replace(/[T:]/g, "-")}`;
-    this.fields();
+    if (this.filled || !this.root.open) return;
+    this.filled = true;
+    await this.fill();
     void this.preview();
   }
 
-  private fields(): void {
-    const { agents, splits } = this.choices!;
-    const presets = agents[this.wanted.agent]?.presets ?? [];
-    const agent = choice(
-      "Agent",
-      Object.keys(agents).map((name) => [name, name]),
-      this.wanted.agent,
-      (value) => {
-        this.wanted.name = this.wanted.name.replace(this.wanted.agent, value);
-        this.set("agent", value);
-        this.wanted.preset = "";
-        this.fields();
-      },
-    );
-    const preset = choice(
-      "Preset",
-      [["", "none"], ...presets.map((name): [string, string] => [name, name])],
-      this.wanted.preset,
-      (value) => this.set("preset", value),
-    );
-    const known = h(
-      "datalist",
-      { id: "splits" },
-      ...splits.map((name) => h("option", { value: name })),
-    );
-    this.form.replaceChildren(
-      agent,
-      preset,
-      this.text("levels", "Levels", { list: "splits" }),
-      this.text("timesteps", "Agent steps"),
-      this.text("seed", "Seed"),
-      this.text("name", "Name"),
-      this.text("flags", "Further flags", { placeholder: "--num-envs 8" }),
-      button("Start", () => void this.start(), { class: "main" }),
-      known,
-    );
+  protected async fill(): Promise<void> {
+    const start = button("Start", () => void this.start(), { class: "main" });
+    try {
+      this.fields.replaceChildren(...(await this.make()), start);
+    } catch (error) {
+      this.fail((error as Error).message);
+    }
   }
 
-  private text(name: string, label: string, props: Record<string, string> = {}): HTMLElement {
+  protected text(name: string, label: string, props: Record<string, string> = {}): HTMLElement {
     const field = h("input", {
       type: "text",
       value: this.wanted[name],
@@ -88,14 +59,14 @@ export class Start {
     return h("label", { class: `field ${name}` }, h("span", {}, label), field);
   }
 
-  private set(name: string, value: string): void {
+  protected set(name: string, value: string): void {
     this.wanted[name] = value;
     void this.preview();
   }
 
-  private fail(error: Error | null): void {
-    this.flaw.hidden = !error;
-    this.flaw.textContent = error?.message ?? "";
+  private fail(text: string): void {
+    this.flaw.hidden = !text;
+    this.flaw.textContent = text;
   }
 
   private async preview(): Promise<void> {
@@ -103,28 +74,94 @@ export class Start {
     await new Promise((wait) => setTimeout(wait, 200));
     if (turn !== this.asked) return;
     try {
-      const { command, flaw } = await tell<{ command: string; flaw?: string }>(
-        "command",
-        this.wanted,
-      );
+      const found = await tell<{ command: string; flaw?: string }>("command", this.wanted);
       if (turn !== this.asked) return;
-      this.said.replaceChildren(...(command ? [copied("The same as", command)] : []));
-      this.fail(flaw ? new Error(flaw) : null);
+      this.said.replaceChildren(...(found.command ? [copied("The same as", found.command)] : []));
+      this.fail(found.flaw ?? "");
     } catch (error) {
-      this.said.replaceChildren();
-      this.fail(error as Error);
+      this.fail((error as Error).message);
     }
   }
 
   private async start(): Promise<void> {
     try {
       await tell("start", this.wanted);
-      this.fail(null);
+      this.fail("");
       this.root.open = false;
-      this.choices = null;
+      this.filled = false;
       this.begun(this.wanted.name);
     } catch (error) {
-      this.fail(error as Error);
+      this.fail((error as Error).message);
     }
+  }
+}
+
+const listed = (id: string, values: string[]) =>
+  h("datalist", { id }, ...values.map((value) => h("option", { value })));
+const pairs = (values: string[]) => values.map((value): [string, string] => [value, value]);
+
+/** Starts a run. */
+export class StartRun extends Form {
+  constructor(begun: (name: string) => void) {
+    const wanted = { type: "run", agent: "ppo2", preset: "", levels: "bramble-train" };
+    const rest = { timesteps: "1000000", seed: "0", name: "", flags: "" };
+    super("Start a run", { ...wanted, ...rest }, begun);
+  }
+
+  protected async make(): Promise<HTMLElement[]> {
+    const { agents, splits } = await ask<Choices>("choices");
+    const { agent } = this.wanted;
+    this.wanted.name = `${agent}-${now()}`;
+    const agentField = choice("Agent", pairs(Object.keys(agents)), agent, (value) => {
+      this.wanted.preset = "";
+      this.set("agent", value);
+      void this.fill();
+    });
+    const presets = pairs(agents[agent].presets);
+    return [
+      agentField,
+      choice("Preset", [["", "none"], ...presets], this.wanted.preset, (value) =>
+        this.set("preset", value),
+      ),
+      this.text("levels", "Levels", { list: "splits" }),
+      this.text("timesteps", "Agent steps"),
+      this.text("seed", "Seed"),
+      this.text("name", "Name"),
+      this.text("flags", "Further flags", { placeholder: "--num-envs 8" }),
+      listed("splits", splits),
+    ];
+  }
+}
+
+/** Starts a contest. */
+export class StartContest extends Form {
+  constructor(begun: (name: string) => void) {
+    const wanted = { type: "contest", agent: "ppo2", mode: "adapt", levels: "bramble-test" };
+    super("Start a contest", { ...wanted, timesteps: "1000000", seeds: "3", name: "" }, begun);
+  }
+
+  protected async make(): Promise<HTMLElement[]> {
+    const [agents, { splits }] = await Promise.all([
+      ask<Agent[]>("agents"),
+      ask<Choices>("choices"),
+    ]);
+    this.wanted.name = `contest-${now()}`;
+    const modes: [string, string][] = [
+      ["adapt", "goes on learning"],
+      ["frozen", "does not learn"],
+    ];
+    return [
+      this.text("agent", "Agent", { list: "contestants" }),
+      choice("It", modes, this.wanted.mode, (value) => this.set("mode", value)),
+      this.text("levels", "Levels", { list: "contest-splits" }),
+      this.text("timesteps", "Agent steps"),
+      this.text("seeds", "Seeds"),
+      this.text("name", "Name"),
+      listed("contest-splits", splits),
+      listed(
+        "contestants",
+        agents.map(({ id }) => id),
+      ),
+    ];
   }
 }

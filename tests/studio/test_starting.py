@@ -1,0 +1,64 @@
+"""The forms that start runs and contests."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.conftest import processes
+
+RUN = {"type": "run", "agent": "jerk", "name": "new", "levels": "BrambleWood.Act1"}
+CONTEST = {"type": "contest", "agent": "random", "name": "new", "levels": "bramble-test"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "command"),
+    [
+        ({**RUN, "seed": "3"}, "jerk.train --run-dir {}/new --levels=BrambleWood.Act1 --seed=3"),
+        ({**RUN, "flags": "--num-envs 2"}, "jerk.train --run-dir {}/new --levels=BrambleWood.Act1"
+         " --num-envs 2"),
+        (CONTEST, "retro_agents.contest.run --agent random --levels=bramble-test --out {}/new"),
+        (
+            {**CONTEST, "agent": "ppo2", "mode": "frozen", "seeds": "2"},
+            "retro_agents.contest.run --agent ppo2 --checkpoint ppo2 --mode=frozen"
+            " --levels=bramble-test --seeds=2 --out {}/new",
+        ),
+    ],
+)  # fmt: skip
+def test_a_form_stands_for_a_command(
+    studio: Any, tmp_path: Path, wanted: Any, command: str
+) -> None:
+    found = studio(tmp_path).ask("/api/command", wanted)[1]
+    assert found == {"command": f"python -m {command.format(tmp_path)}"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({**RUN, "name": "page"}, "exists"),
+        ({**RUN, "name": "a/b"}, "letters"),
+        ({**RUN, "agent": "os"}, "no agent"),
+        ({**RUN, "timesteps": "many"}, "--timesteps"),
+        ({**RUN, "flags": "--run-dir elsewhere"}, "--run-dir"),
+        ({**RUN, "flags": "'"}, "quotation"),
+        ({**RUN, "flags": "--resume"}, "leave out"),
+        ({**CONTEST, "levels": "procgen:coinrun"}, "contest"),
+        ({**CONTEST, "agent": "nobody"}, "no such agent"),
+        ({**CONTEST, "seeds": "0"}, "seeds"),
+    ],
+)
+def test_what_would_not_start_is_said(studio: Any, tmp_path: Path, wanted: Any, said: str) -> None:
+    client = studio(tmp_path)
+    assert said in client.ask("/api/command", wanted)[1]["flaw"]
+    assert client.ask("/api/start", wanted)[0] == 400
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
+
+
+def test_a_run_is_started_and_ends(studio: Any, tmp_path: Path) -> None:
+    client, before = studio(tmp_path / "runs"), processes()
+    assert client.ask("/api/start", {**RUN, "timesteps": "200"})[0] == 200
+    rows = client.rows(lambda rows: rows.get("new", {}).get("state") == "finished")
+    assert rows["new"]["steps"] >= 200
+    while processes() - before:  # until it has said that it ends
+        assert client.ask("/api/runs")[1]["failures"] == {}
+    assert client.ask("/api/start", RUN)[0] == 400
