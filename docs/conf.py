@@ -39,5 +39,7 @@ myst_heading_anchors = 4
 viewcode_follow_imported_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True
 autodoc_preserve_defaults = True

@@ -55,6 +55,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", notebook)
     app.connect("source-read", links.read)
     app.connect("autodoc-process-docstring", docstrings.as_rst)
+    app.connect("autodoc-process-signature", docstrings.without_ranges)
     app.connect("doctree-read", checks.images)
     app.connect("build-finished", play)
     app.connect("build-finished", checks.site)

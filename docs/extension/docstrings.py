@@ -16,6 +16,21 @@ def as_rst(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
     lines[:] = found
 
 
+def without_ranges(
+    app: Any,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str | None,
+    result: str | None,
+) -> tuple[str, str | None] | None:
+    """A signature in which a number's type leaves out its range, which the settings explain."""
+    if signature is None:
+        return None
+    return re.sub(r"Annotated\[(\w+), msgspec\.Meta\([^)]*\)\]", r"\1", signature), result
+
+
 def inline(row: str) -> str:
     """A line of prose; what stands in backticks is code."""
     parts = re.split(r"`([^`]+)`", row)

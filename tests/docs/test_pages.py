@@ -64,7 +64,9 @@ def test_a_pages_code_runs(page, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     names: dict = {"__name__": "page"}
     for language, code in PAGES[page]:
-        if language == "python":
+        if file := re.match(r"# (\w+\.py)\n", code):
+            (tmp_path / file[1]).write_text(code)
+        elif language == "python":
             exec(code, names)
         elif language == "bash":
             for line in code.splitlines():

@@ -1,0 +1,54 @@
+"""The site's own checks, and the parts that it makes from the code."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.house.test_floors import FLOORS
+from tests.runs import ROOT
+
+pytest.importorskip("sphinx")
+
+
+@pytest.fixture(autouse=True)
+def _extension(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+
+
+def test_links_that_lead_nowhere_are_found(tmp_path):
+    from extension.checks import dead_links
+
+    (tmp_path / "a.html").write_text('<p id="top"><a href="b.html#x">b</a><a href="#top">a</a>')
+    (tmp_path / "b.html").write_text('<a href="a.html#top">a</a><img src="c.png" alt="c">')
+    assert dead_links(tmp_path) == [
+        "a.html: b.html#x leads nowhere",
+        "b.html: c.png leads nowhere",
+    ]
+
+
+def test_words_that_the_search_lacks_are_found(tmp_path):
+    from extension.checks import not_found
+
+    (tmp_path / "searchindex.js").write_text('Search.setIndex({"terms":{"sticki":0,"rom":1}})')
+    assert not_found(tmp_path) == ["the search does not find 'resume'"]
+
+
+def test_every_readme_has_a_page():
+    from extension.links import PAGES
+
+    pages = {name for name in PAGES.values() if not (ROOT / "docs" / name).is_file()}
+    assert not pages
+
+
+def test_the_picture_has_every_room():
+    from extension.architecture import picture
+
+    texts = [e.text for e in ElementTree.fromstring(picture()).iter() if e.tag.endswith("text")]
+    assert len(texts) == sum(map(len, FLOORS))
+
+
+def test_a_preset_that_changes_a_field_is_in_its_row():
+    from extension.parameters import parameters
+
+    (row,) = (line for line in parameters("ppo2").splitlines() if line.startswith("| `--gamma` "))
+    assert "`0.999`" in row and "| learning |" in row
