@@ -1,4 +1,4 @@
-"""The example of docs/contest, and functions that fail."""
+"""The example of docs/tutorials, and functions that fail."""
 
 import os
 import signal

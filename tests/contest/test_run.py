@@ -163,7 +163,7 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(copied):
 def test_the_pages_function_plays_until_the_limit(tmp_path):
     source = (HERE / "example_agent.py").read_text()
     example = source[source.index("def play(") : source.index("def crash(")].strip()
-    assert example in (HERE.parents[1] / "docs/contest/index.md").read_text()
+    assert example in (HERE.parents[1] / "docs/tutorials/own-agent.md").read_text()
     contest(tmp_path, "example_agent:play")
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (100, "complete")
