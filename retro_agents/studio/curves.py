@@ -83,8 +83,8 @@ class Tables:
 
     def heat(self, run: Path) -> dict[str, Any]:
         """Mean return on each zone and each level in each part of a run: names, edges [BINS+1] in
-        agent steps, and returns [names,BINS] with nan where no episode ended. A single zone is left
-        out, and so are levels if there are many."""
+        agent steps, and returns [names,BINS] with nan where no episode ended. Zones are left
+        out if they say no more than levels, and levels if there are many."""
         table = self.of(run, "episodes")
         if "level" not in table.texts:
             return {"levels": [], "edges": [], "returns": []}
@@ -95,7 +95,9 @@ class Tables:
         names, returns = means([zone[level] for level in levels], at, r)
         if len(zone) <= MOST_LEVELS:
             more, others = means(levels, at, r)
-            names, returns = (more, others) if len(names) == 1 else (names + more, returns + others)
+            names, returns = (
+                (more, others) if len(names) in (1, len(zone)) else (names + more, returns + others)
+            )
         return {"levels": names, "edges": edges.tolist(), "returns": returns}
 
 

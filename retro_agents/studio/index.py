@@ -16,8 +16,8 @@ import msgspec
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.ground.output import printable
-from retro_agents.run.config import flat
 from retro_agents.run.manifest import FORMAT, VERSION
+from retro_agents.studio.curves import config_of
 from retro_agents.studio.files import last_rows, newest, read_json, table_paths
 from retro_agents.studio.references import reference
 from retro_agents.studio.writers import Locks, locks, writer_of
@@ -98,7 +98,9 @@ def described(run: Path, name: str, pid: int) -> Row:
 
 def describe(row: Row, run: Path, pid: int) -> None:
     """Fill a row from a run's files. Raises UserError and others if they are not a run's."""
-    config = flat(read_json(run / "config.json"))
+    config = config_of(run)
+    if "timesteps" not in config:
+        raise UserError("config.json is not a run's: it has no timesteps")
     starts = history(run)
     first, last = (starts[0], starts[-1]) if starts else ({}, {})
     row.agent = str(first.get("agent", ""))

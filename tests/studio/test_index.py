@@ -46,9 +46,10 @@ def linked(run: Path) -> None:
     [
         (lambda run: (run / "config.json").write_text("{"), "config.json is damaged"),
         (lambda run: (run / "config.json").write_text("[" * 10**5), "config.json is damaged"),
-        (lambda run: (run / "config.json").write_text("3"), "items"),
+        (lambda run: (run / "config.json").write_text("3"), "config.json is damaged"),
+        (lambda run: (run / "config.json").write_text("{}"), "not a run's"),
         (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json is damaged"),
-        (piped, "config.json is not a regular file"),
+        (piped, "config.json cannot be read: config.json is not a regular file"),
         (linked, "symbolic links"),
         (foreign, "format version 99"),
     ],

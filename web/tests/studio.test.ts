@@ -1,13 +1,15 @@
 /** The studio's pages in a browser, on runs that tests/studio/runs.py makes. */
 
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CHROMIUM, launched } from "./browser";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PYTHON = `${ROOT}.venv/bin/python`;
 const RUNS = CHROMIUM && existsSync(PYTHON);
 let folder = "";
@@ -161,3 +163,14 @@ onPage("a sweep has a grid", "#/sweeps", async (page) => {
   await page.locator(".grid td a", { hasText: "1,500" }).click();
   await page.locator(".about .heat-row").first().waitFor();
 });
+
+for (const hash of ["runs?run=ppo2-0&open=ppo2-0", "episodes", "compare", "contests", "sweeps"])
+  onPage(`axe finds nothing serious in ${hash}`, `#/${hash}`, async (page) => {
+    await page.locator(":is(.heat-row, fieldset, td)").first().waitFor();
+    await page.evaluate(axe);
+    const { violations } = (await page.evaluate("axe.run()")) as {
+      violations: { id: string; impact: string; nodes: { html: string }[] }[];
+    };
+    const serious = violations.filter(({ impact }) => /serious|critical/.test(impact));
+    expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)).toEqual([]);
+  });

@@ -147,12 +147,12 @@ export class StartContest extends Form {
     ]);
     this.wanted.name = `contest-${now()}`;
     const modes: [string, string][] = [
-      ["adapt", "goes on learning"],
-      ["frozen", "does not learn"],
+      ["adapt", "it keeps learning"],
+      ["frozen", "it does not learn"],
     ];
     return [
       this.text("agent", "Agent", { list: "contestants" }),
-      choice("It", modes, this.wanted.mode, (value) => this.set("mode", value)),
+      choice("While it plays", modes, this.wanted.mode, (value) => this.set("mode", value)),
       this.text("levels", "Levels", { list: "contest-splits" }),
       this.text("timesteps", "Agent steps"),
       this.text("seeds", "Seeds"),
