@@ -8,6 +8,7 @@ retro-agents contest run --agent rainbow --checkpoint rainbow/pretrained --level
 import contextlib
 import dataclasses
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -80,8 +81,9 @@ class RunConfig:
     """Time limit of each level: 12h, 90m, 30s or seconds."""
     stall: str = "10m"
     """Time limit of the agent's single step."""
-    out: Path = Path("runs/contest/latest")
-    """Folder for table.md, result.json, and one folder for each level and seed."""
+    out: Path | None = None
+    """Folder for table.md, result.json, and one folder for each level and seed; default:
+    runs/contest/AGENT."""
     device: str = "auto"
     """Where nets compute: cpu, cuda, cuda:1, auto."""
     backend: Literal["native", "emulator"] = "native"
@@ -96,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(RunConfig, own, command="retro-agents contest run")
     limits = limits_of(config)
+    out = config.out or Path("runs/contest") / re.sub(r"\W", "-", config.agent)
     levels = playable_levels(config.levels)
     agent = resolve(
         Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)
@@ -107,21 +110,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     shared = {**dataclasses.asdict(limits), "record": config.record}
     shared |= {"backend": config.backend, "roms": roms}
     facts = {**agent.facts(), **shared}
-    with stopped_in_order(), locked(config.out) as lock:
-        same_contest(config.out, facts, planned)
+    with stopped_in_order(), locked(out) as lock:
+        same_contest(out, facts, planned)
         names = shown_names(map(str, levels))
-        contest = Contest(config.out, agent, limits, config.record, facts, lock)
+        contest = Contest(out, agent, limits, config.record, facts, lock)
 
         def begin(level: Level, seed: int) -> Job:
-            if changed := difference(config.out, facts, {**facts, **agent.facts()}):
+            if changed := difference(out, facts, {**facts, **agent.facts()}):
                 raise UserError(f"the agent has changed since the contest began: {changed}")
             return Job(contest, level, seed, name=f"{names[str(level)]}, seed {seed}")
 
         try:
-            run_all(plan, config.out, begin, steps=limits.timesteps, workers=config.workers)
+            run_all(plan, out, begin, steps=limits.timesteps, workers=config.workers)
         finally:
-            report(config.out, facts, planned)
-    left = sum(not is_over(job_folder(config.out, *job)) for job in plan)
+            report(out, facts, planned)
+    left = sum(not is_over(job_folder(out, *job)) for job in plan)
     if left:
         print(f"{left} of {len(plan)} must be played again: run the command again", file=sys.stderr)
         raise SystemExit(1)

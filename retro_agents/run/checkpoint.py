@@ -16,6 +16,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -262,9 +263,13 @@ def latest_checkpoint(path: Path | str) -> Path:
         reason = "it has neither meta.json nor checkpoints/step-…"
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
+    named = [agent for agent in AGENTS if shipped(agent)]
+    meant = get_close_matches(str(path), named, n=1)
     raise UserError(
-        f"no checkpoint at {path}: {reason}; give a run or checkpoint folder, or the name of "
-        f"an agent that is shipped with one ({', '.join(filter(shipped, AGENTS))})"
+        f"no checkpoint at {path}: {reason}; "
+        + (f"did you mean {meant[0]!r}? Or " if meant else "")
+        + "give a run or checkpoint folder, or the name of "
+        f"an agent that is shipped with one ({', '.join(named)})"
     )
 
 

@@ -363,3 +363,8 @@ def test_a_state_of_other_types_than_a_schemas_is_a_line(tmp_path):
     assert saved.state_as(Kept).text == "x"
     with pytest.raises(Damaged, match=r"does not hold what its agent saves \(Expected `str`"):
         load_checkpoint(save(tmp_path, 2, state={"text": 1, "bytes": b""})).state_as(Kept)
+
+
+def test_a_misspelt_agents_name_is_told_with_the_right_one():
+    with pytest.raises(UserError, match="did you mean 'ppo2'"):
+        load_agent("pp2")
