@@ -117,10 +117,12 @@ def finishable(seed: int) -> Iterator[tuple[Act, list[int]]]:
     """Every act of a seed, in its first layout that can be finished, with the actions to do so."""
     for zone in range(len(ZONES)):
         for number in range(1, ZONES[zone].acts + 1):
-            yield _finishable(zone, number, seed)
+            yield finishable_act(zone, number, seed)
 
 
-def _finishable(zone: int, number: int, seed: int) -> tuple[Act, list[int]]:
+def finishable_act(zone: int, number: int, seed: int) -> tuple[Act, list[int]]:
+    """An act in its first layout that can be finished, with the actions to do so. Raises UserError
+    if none of `LAYOUTS` can."""
     for layout in range(LAYOUTS):
         act = make_act(zone, number, seed, layout=layout)
         if problems(act):

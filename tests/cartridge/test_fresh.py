@@ -83,11 +83,11 @@ def test_an_act_that_cannot_be_finished_gets_another_layout(monkeypatch):
 
     monkeypatch.setattr(oracle, "plan", stuck_once)
     monkeypatch.setattr(fresh, "LAYOUTS", 2)
-    act, actions = fresh._finishable(0, 1, 7)
+    act, actions = fresh.finishable_act(0, 1, 7)
     assert (act, actions) == (make_act(0, 1, 7, layout=1), [1])
     assert tried[0] == make_act(0, 1, 7, layout=0)
     with pytest.raises(UserError, match=r"BrambleWood\.Act1: none of 2 layouts of seed 7"):
-        fresh._finishable(0, 1, 7)
+        fresh.finishable_act(0, 1, 7)
 
 
 def test_a_cartridge_says_its_acts(tmp_path):
@@ -103,7 +103,7 @@ def test_a_cartridge_says_its_acts(tmp_path):
 
 
 def test_acts_of_another_seed_can_be_finished():
-    act, actions = fresh._finishable(11, 2, 99)
+    act, actions = fresh.finishable_act(11, 2, 99)
     assert problems(act) == []
     assert len(actions) > 100
 
@@ -112,7 +112,7 @@ def test_acts_of_another_seed_can_be_finished():
 @pytest.mark.usefixtures("console_compiler")
 def test_fresh_cartridge_has_states_and_can_be_finished(monkeypatch, tmp_path):
     def first_alone(seed):
-        yield fresh._finishable(0, 1, seed)
+        yield fresh.finishable_act(0, 1, seed)
         yield from ((act, [1]) for act in all_acts(seed)[1:])
 
     monkeypatch.setattr(fresh, "finishable", first_alone)

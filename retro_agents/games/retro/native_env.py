@@ -15,7 +15,7 @@ from retro_agents.contract.named import METADATA
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import fold
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
-from retro_agents.games.retro.engine import PADS, POINTS, cartridge
+from retro_agents.games.retro.engine import PADS, POINTS, Cartridge, cartridge
 from retro_agents.games.retro.integrations import state_bytes
 from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.games.retro.native_rows import Recorder, Rows
@@ -30,9 +30,16 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     render_mode: str | None
 
     def __init__(
-        self, level: Level, config: EnvConfig, *, record_dir: Path | None, pictures: bool = True
+        self,
+        level: Level,
+        config: EnvConfig,
+        *,
+        record_dir: Path | None,
+        pictures: bool = True,
+        found: Cartridge | None = None,
     ) -> None:
-        """pictures: whether to draw observations (Games)."""
+        """pictures: whether to draw observations (Games). found: has the level; by default the
+        installed cartridge of its game."""
         self.observation_space = gymnasium.spaces.Box(0, 255, config.observation_shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(config.actions)
         self.render_mode = "rgb_array"
@@ -42,7 +49,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
             config=config,
             rotate_every=0,
             record_dir=None,
-            cartridge=cartridge(level.game),
+            cartridge=found or cartridge(level.game),
             pictures=pictures,
         )
         if record_dir is not None:
@@ -117,9 +124,16 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
 class NativeContestEnv(gymnasium.Wrapper):
     """One level under the contest's rules, with ContestEnv's interface: buttons -> screens."""
 
-    def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
+    def __init__(
+        self,
+        level: Level,
+        config: EnvConfig,
+        *,
+        record_dir: Path | None,
+        found: Cartridge | None = None,
+    ) -> None:
         config = config.with_raw_rewards()
-        self.native = NativeEnv(level, config, record_dir=record_dir, pictures=False)
+        self.native = NativeEnv(level, config, record_dir=record_dir, pictures=False, found=found)
         super().__init__(self.native)
         self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
         self.observation_space = gymnasium.spaces.Box(0, 255, (224, 320, 3), np.uint8)
@@ -138,7 +152,7 @@ class NativeContestEnv(gymnasium.Wrapper):
         if key not in self.held:
             self.held[key] = allowed(fold(action))
         held, rows = self.held[key], self.native.rows
-        rows.games.settings["pads"][0] = sum(PADS.get(name, 0) for name in held.split())
+        rows.games.settings["pads"][0] = pads_of(held)
         for recorder in rows.recorders:
             recorder.actions = (held,)
         _, reward, terminated, truncated, info = self.native.step(0)
@@ -148,6 +162,11 @@ class NativeContestEnv(gymnasium.Wrapper):
 def without_record(info: dict[str, Any]) -> dict[str, Any]:
     """The contest environment's infos: EpisodeRecord adds the record of an episode."""
     return {name: value for name, value in info.items() if name != "episode_record"}
+
+
+def pads_of(held: str) -> int:
+    """The engine's mask of the buttons with these names."""
+    return sum(PADS.get(name, 0) for name in held.split())
 
 
 HELD = (

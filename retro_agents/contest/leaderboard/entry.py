@@ -1,0 +1,189 @@
+"""An entry: a folder with entry.json and whatever plays. What it is, and the command that plays."""
+
+import dataclasses
+import hashlib
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, final
+
+import msgspec
+
+from retro_agents.contest.match.agent import Agent, is_package, resolve
+from retro_agents.contract.policy import Play
+from retro_agents.games.retro.references import REFERENCES
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import file_hash
+from retro_agents.ground.ranges import Natural
+from retro_agents.run.agents import shipped
+
+FILE = "entry.json"
+HELP = "leaderboard/README.md says what an entry holds"
+FROZEN_STEPS = 4_500
+"""Steps per act and seed of an entry that does not learn: the longest episode."""
+ORACLE = "oracle"
+"""The agent of the reference row: a player that sees the game's variables."""
+PLAYERS = ("agent", "onnx", "command", "image")
+Text = Annotated[str, msgspec.Meta(pattern=r"^[^\n\r|<>]{1,200}$")]
+"""Text for a cell of the page's table."""
+
+
+class Pretraining(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an entry had learned before it was entered."""
+
+    levels: Text
+    steps: Natural
+    hardware: Text
+
+
+class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of entry.json."""
+
+    who: Text
+    what: Text
+    licence: Text
+    pretraining: Pretraining | None
+    """null: it had learned nothing."""
+    steps: Literal[0, 50_000, 200_000, 1_000_000]
+    """The track: steps of learning per act; 0: the entry does not learn."""
+    machine: Literal["cpu", "free"]
+    """The machine that it may use, see `MACHINES`."""
+    agent: str = ""
+    """An agent of this project: its package, or random, run-and-jump, hold-right."""
+    checkpoint: str = ""
+    """Where that agent starts: a folder in the entry, or the name of a shipped agent."""
+    play: Play | None = None
+    """How an agent that does not learn chooses its actions instead."""
+    flags: list[str] = []
+    """The settings of an agent that learns, as for its trainer."""
+    onnx: str = ""
+    """A net that `retro-agents export` wrote, in the entry."""
+    command: list[str] = []
+    """A command that speaks the contest's protocol; it starts in a copy of the entry's folder."""
+    image: Annotated[str, msgspec.Meta(pattern=r"^$|^[^-\s]\S*@sha256:[0-9a-f]{64}$")] = ""
+    """A container's image that does so, as NAME@sha256:DIGEST."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """An entry that was read and checked. sha256: see `hash_of`."""
+
+    name: str
+    folder: Path
+    facts: Facts
+    agent: Agent | None
+    sha256: str
+
+    @property
+    def steps(self) -> int:
+        """Steps of a run."""
+        return self.facts.steps or FROZEN_STEPS
+
+    @property
+    def cpu(self) -> bool:
+        """Whether it is held to the limits of the CPU's class."""
+        return self.facts.machine == "cpu"
+
+
+def read_entry(folder: Path) -> Entry:
+    """The entry in a folder. Raises UserError if it is malformed, or lacks what it names."""
+    path = folder / FILE
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", folder.resolve().name):
+        raise UserError(
+            f"{folder.resolve().name}: an entry's folder is named with lower-case letters, digits "
+            "and hyphens, 40 at most; rename it"
+        )
+    try:
+        facts = msgspec.json.decode(path.read_bytes(), type=Facts)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; {HELP}") from None
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: {error}; {HELP}") from None
+    given = [name for name in PLAYERS if getattr(facts, name)]
+    if len(given) != 1:
+        raise UserError(f"{path}: give exactly one of {', '.join(PLAYERS)}; {HELP}")
+    if facts.onnx and facts.steps:
+        raise UserError(f"{path}: an ONNX net does not learn, so its steps are 0; {HELP}")
+    inside(folder, facts.onnx)
+    agent = agent_for(folder, facts) if facts.agent else None
+    return Entry(folder.resolve().name, folder, facts, agent, hash_of(folder, agent))
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of what an entry names. Raises UserError if it is not there, or not in its
+    folder."""
+    path = folder / name
+    if not path.exists() or not path.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{folder / FILE}: there is no {name} in the entry's folder; {HELP}")
+    return path
+
+
+def agent_for(folder: Path, facts: Facts) -> Agent | None:
+    """The contest's agent of an entry, checked; None for the oracle. Raises UserError."""
+    if facts.agent == ORACLE:
+        return None
+    if ":" in facts.agent:
+        raise UserError(f"{folder / FILE}: give a function of your own by `command`; {HELP}")
+    checkpoint = facts.checkpoint
+    if checkpoint and not shipped(checkpoint):
+        checkpoint = str(inside(folder, checkpoint))
+    learns = is_package(facts.agent) and facts.steps > 0
+    mode: Any = "adapt" if learns or facts.agent in REFERENCES else "frozen"
+    device = "cpu" if facts.machine == "cpu" else "auto"
+    return resolve(Agent(facts.agent, checkpoint, mode, device, tuple(facts.flags), facts.play))
+
+
+def hash_of(folder: Path, agent: Agent | None) -> str:
+    """SHA-256 of the names and contents of an entry's files, and of the shipped checkpoints that
+    its agent starts from. Raises UserError if one is a link."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            raise UserError(f"{path} is a link: an entry holds its own files; copy what it names")
+        if path.is_file():
+            digest.update(f"{path.relative_to(folder).as_posix()}\n{file_hash(path)}\n".encode())
+    facts = agent.facts() if agent else {}
+    for used in filter(
+        None, (facts.get("checkpoint_sha256"), *facts.get("files_sha256", {}).values())
+    ):
+        digest.update(used.encode())
+    return digest.hexdigest()
+
+
+def command_of(entry: Entry, home: Path, *, meet: Path, work: Path, seed: int) -> list[str]:
+    """The command that plays a run. home: the copy of the entry's folder. meet: the server's
+    folder. work: where the entry may write."""
+    facts, agent = entry.facts, entry.agent
+    if facts.command:
+        return facts.command
+    if facts.image:
+        return container(entry, meet=meet, seed=seed)
+    python = [sys.executable, "-m"]
+    if facts.onnx:
+        net = str(home / facts.onnx)
+        return [*python, f"{__package__}.net", net, "--dir", str(meet), "--seed", str(seed)]
+    assert agent is not None, "the oracle is no process"
+    command = ["retro_agents.contest.player", "--leash", "--agent", agent.name]
+    command += ["--mode", agent.mode, "--device", agent.device, "--dir", str(meet)]
+    command += ["--timesteps", str(entry.steps), "--seed", str(seed), "--run-dir", str(work)]
+    command += ["--play", agent.play] if agent.play else []
+    command += ["--checkpoint", str(Path(agent.checkpoint).resolve())] if agent.checkpoint else []
+    return [*python, *command, "--", *agent.flags]
+
+
+def container(entry: Entry, *, meet: Path, seed: int) -> list[str]:
+    """The command that runs an image without a network. Raises UserError if nothing can."""
+    engine = shutil.which("docker") or shutil.which("podman")
+    if engine is None:
+        raise UserError(f"{entry.name} is an image, which needs docker or podman: install one")
+    stat = meet.stat()
+    limits = ["--cpus", "1", "--memory", "4g"] if entry.cpu else []
+    return [
+        *(engine, "run", "--rm", "--init", "--network", "none", "--read-only", "--tmpfs", "/tmp"),
+        *("--cap-drop", "ALL", "--security-opt", "no-new-privileges", *limits),
+        *("--name", meet.parent.name, "--user", f"{stat.st_uid}:{stat.st_gid}"),
+        *("--volume", f"{meet}:/share", "--env", f"TIMESTEPS={entry.steps}"),
+        *("--env", f"SEED={seed}", entry.facts.image),
+    ]

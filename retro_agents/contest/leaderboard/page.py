@@ -1,0 +1,123 @@
+# PYTHON_ARGCOMPLETE_OK
+"""Make the leaderboard's page of its files: `retro-agents leaderboard page`."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from retro_agents.contest.leaderboard.entry import FILE, ORACLE, Entry, read_entry
+from retro_agents.contest.leaderboard.result import Result, read_result
+from retro_agents.contest.leaderboard.score import BOARD
+from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import write_text
+from retro_agents.judging.score import interval_text
+from retro_agents.judging.tables import number, table
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.fields import field
+
+TRACKS = {
+    0: "No learning",
+    50_000: "50,000 steps per act",
+    200_000: "200,000 steps per act",
+    1_000_000: "1,000,000 steps per act",
+}
+MACHINES = {"cpu": "one CPU core", "free": "any machine"}
+COLUMNS = (
+    *("entry", "what", "who", "mean return", "95 % over seeds", "finished", "blind"),
+    *("pretraining", "steps/s", "memory", "licence"),
+)
+NOTES = (
+    "- **mean return**: over all acts and seeds, learning included; an act pays 10,000 at most.",
+    "- **blind**: the entry was there when the season opened, so it cannot have seen the acts.",
+    "- **steps/s**, **memory**: of a run's steps by its time, the server's included, and of its "
+    "largest process; machines differ.",
+    "- The oracle sees the game's variables: it is a reference, not an entry.",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class PageConfig:
+    """Write the leaderboard's tables as Markdown."""
+
+    board: Path = BOARD
+    """The leaderboard's folder."""
+    out: Path | None = field(None)
+    """The file to write; default: page.md in that folder."""
+
+
+def row(entry: Entry, result: Result, season: Season) -> list[str]:
+    """An entry's row."""
+    facts, costs = entry.facts, result.measured.get("costs", {})
+    runs = [cost for act in costs.values() for cost in act]
+    speed = entry.steps / fmean(cost["seconds"] for cost in runs) if runs else None
+    memory = max((cost["memory"] for cost in runs), default=0)
+    before = facts.pretraining
+    blind = season.facts.entries.get(entry.name) == entry.sha256
+    return [
+        entry.name,
+        facts.what,
+        facts.who,
+        f"{result.score:,.0f}",
+        interval_text((result.low, result.high)),
+        f"{result.finished:.0%}",
+        "–" if facts.agent == ORACLE else "yes" if blind else "no",
+        f"{before.steps:,} steps on {before.levels}; {before.hardware}" if before else "none",
+        "–" if facts.agent == ORACLE else number(speed),
+        "–" if facts.agent == ORACLE else f"{memory:,} MiB",
+        facts.licence,
+    ]
+
+
+def page(board: Path, season: Season) -> str:
+    """The page: a table per track and machine, and one of all acts. Raises UserError if there is no
+    result, or an entry has changed since it was scored."""
+    found: list[tuple[Entry, Result]] = []
+    for path in sorted(board.glob(f"entries/*/{FILE}")):
+        entry = read_entry(path.parent)
+        try:
+            result = read_result(board, season, entry.name)
+        except UserError:  # not scored in this season
+            continue
+        if result.inputs.get("entry") != entry.sha256:
+            raise UserError(f"{entry.name} has changed since it was scored: score it anew")
+        found.append((entry, result))
+    if not found:
+        raise UserError(f"{board} has no result of season {season.number}: score an entry")
+    found.sort(key=lambda one: -one[1].score)
+    lines = [
+        "# BrambleDash, unseen acts",
+        "",
+        f"Season {season.number}, opened on {season.facts.opened}: {len(season.acts)} acts of seed "
+        f"{season.facts.seed}, {SEEDS} seeds each.",
+        "",
+    ]
+    for steps, track in TRACKS.items():
+        for machine, what in MACHINES.items():
+            rows = [
+                row(entry, result, season)
+                for entry, result in found
+                if (entry.facts.steps, entry.facts.machine) == (steps, machine)
+            ]
+            if rows:
+                lines += [f"## {track}, {what}", "", table(COLUMNS, rows, left=3), ""]
+    acts = [
+        [result.entry, *(f"{result.acts[act].score:,.0f}" for act in season.acts)]
+        for _, result in found
+    ]
+    lines += ["## By act", "", table(["entry", *season.acts], acts), "", *NOTES]
+    return "\n".join(lines) + "\n"
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Write the page."""
+    config = parse_command(PageConfig, argv, command="retro-agents leaderboard page")
+    out = config.out or config.board / "page.md"
+    write_text(out, page(config.board, current_season(config.board)))
+    print(out)
+
+
+if __name__ == "__main__":
+    main()

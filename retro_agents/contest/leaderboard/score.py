@@ -1,0 +1,125 @@
+# PYTHON_ARGCOMPLETE_OK
+"""Score entries of the leaderboard on the current season's acts.
+
+retro-agents leaderboard score leaderboard/entries/run-and-jump --workers 2
+"""
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from retro_agents.contest.leaderboard.entry import ORACLE, Entry, hash_of, read_entry
+from retro_agents.contest.leaderboard.play import Played, play
+from retro_agents.contest.leaderboard.result import Cost, Result, folder_of, keep
+from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.names import named
+from retro_agents.ground.processes import stopped_in_order
+from retro_agents.ground.progress import Progress
+from retro_agents.ground.ranges import Count
+from retro_agents.ground.results import commit, installed, machine
+from retro_agents.judging.score import interval_text
+from retro_agents.run.command_line import parse_command
+from retro_agents.run.fields import field, positional
+
+EXPERT = "cartridge.levels.season:oracle_runs"
+"""Plays the reference row, as MODULE:NAME; imported on demand."""
+BOARD = Path("leaderboard")
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreConfig:
+    """Let entries play every act of the current season with three seeds, and write their results
+    and recordings."""
+
+    entries: list[Path] = positional("ENTRY")
+    """Entries' folders."""
+    board: Path = field(BOARD, needs=("scipy",))
+    """The leaderboard's folder."""
+    workers: Count = 1
+    """Runs that are played together."""
+
+
+def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
+    """Play all runs of an entry, and keep what they prove. Raises UserError if one of them cannot
+    be scored; then nothing is kept."""
+    played = (
+        named(EXPERT)(season, entry.steps)
+        if entry.facts.agent == ORACLE
+        else play_all(entry, season, workers=workers)
+    )
+    if hash_of(entry.folder, entry.agent) != entry.sha256:
+        raise UserError(f"{entry.folder} has changed while it played: no entry may write there")
+    tapes = {act: [played[act, seed].masks for seed in range(SEEDS)] for act in season.acts}
+    costs = {
+        act: [msgspec.to_builtins(cost_of(played[act, seed])) for seed in range(SEEDS)]
+        for act in season.acts
+    }
+    versions = {name: installed(name) for name in ("retro-contest-agents", "numpy", "wasmtime")}
+    measured = {"costs": costs, "machine": machine(), "versions": versions, "commit": commit()}
+    folder = folder_of(board, season, entry.name)
+    return keep(entry, season, folder, tapes, measured=measured)
+
+
+def play_all(entry: Entry, season: Season, *, workers: int) -> dict[tuple[str, int], Played]:
+    """Every act with every seed, in an order that is drawn, so that it names no act."""
+    plan = [(act, seed) for act in season.acts for seed in range(SEEDS)]
+    random.SystemRandom().shuffle(plan)
+    found: dict[tuple[str, int], Played] = {}
+    with (
+        Progress(len(plan), f"score {entry.name}", unit="runs") as progress,
+        ThreadPoolExecutor(workers) as pool,
+    ):
+        slots = list(range(workers))
+
+        def one(job: tuple[str, int]) -> None:
+            slot = slots.pop()
+            try:
+                found[job] = play(entry, season, job[0], seed=job[1], slot=slot)
+            except UserError as error:
+                raise UserError(f"{entry.name}, run {plan.index(job) + 1}: {error}") from None
+            finally:
+                slots.append(slot)
+            progress.update(len(found))
+
+        try:
+            for _ in pool.map(one, plan):
+                pass
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return found
+
+
+def cost_of(played: Played) -> Cost:
+    """What a run took, rounded."""
+    return Cost(
+        round(played.seconds, 2), round(played.cpu_seconds, 2), round(played.memory / 2**20)
+    )
+
+
+def line(result: Result) -> str:
+    """A result in a line."""
+    interval = interval_text((result.low, result.high))
+    return f"{result.entry}: {result.score:,.0f} ({interval}), {result.finished:.0%} finished"
+
+
+@command
+def main(argv: Sequence[str] | None = None) -> None:
+    """Score the entries that the command line names."""
+    config: Any = parse_command(ScoreConfig, argv, command="retro-agents leaderboard score")
+    season = current_season(config.board)
+    entries = [read_entry(folder) for folder in config.entries]
+    with stopped_in_order():
+        for entry in entries:
+            print(line(score(entry, season, config.board, workers=config.workers)), flush=True)
+            print(folder_of(config.board, season, entry.name))
+
+
+if __name__ == "__main__":
+    main()

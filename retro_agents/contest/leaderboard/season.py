@@ -1,0 +1,114 @@
+"""A season: acts that were drawn when it opened, on which every entry is scored.
+
+Its folder holds season.json and acts.pack, which needs no console and no compiler to be played.
+"""
+
+import dataclasses
+import functools
+import gzip
+import hashlib
+from pathlib import Path
+from typing import final
+
+import msgspec
+
+from retro_agents.games.retro.bramble import GAME
+from retro_agents.games.retro.engine import Cartridge, assemble
+from retro_agents.games.retro.integrations import CODE, PACK, file_of
+from retro_agents.games.retro.levels import Level
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import Count, Natural
+
+FILE, ACTS = "season.json", "acts.pack"
+SEEDS = 3
+"""Seeds that play each act."""
+
+
+class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of season.json."""
+
+    opened: str
+    """The date."""
+    seed: Natural
+    """Of the level generator and of the sticky actions; drawn when the season opened."""
+    acts: dict[str, Natural]
+    """Each act's name, and the number of its layout."""
+    pack: str
+    """SHA-256 of acts.pack."""
+    entries: dict[str, str] = {}
+    """The entries that were there when it opened, and the SHA-256 of each: only these cannot have
+    seen the acts."""
+
+
+@final
+@dataclasses.dataclass(frozen=True)
+class Season:
+    """A season that was read from its folder. sha256: of both files."""
+
+    number: int
+    facts: Facts
+    pack: bytes
+    sha256: str
+
+    @property
+    def acts(self) -> list[str]:
+        """The names of its acts."""
+        return list(self.facts.acts)
+
+    @functools.cached_property
+    def engine(self) -> str:
+        """SHA-256 of the game's code, rules and art."""
+        return hashlib.sha256(b"".join(self._files)).hexdigest()
+
+    @functools.cached_property
+    def cartridge(self) -> Cartridge:
+        """The game with these acts, for its engine."""
+        code, art, data = self._files
+        packs = {"art": gzip.decompress(art), "": gzip.decompress(self.pack)}
+        return assemble(code, packs, data)
+
+    @functools.cached_property
+    def _files(self) -> list[bytes]:
+        names = (CODE, PACK, "data.json")
+        return [Path(str(file_of(GAME, name))).read_bytes() for name in names]
+
+    def level(self, act: str) -> Level:
+        """An act's place in the cartridge."""
+        return Level("", act)
+
+    def sticky_seed(self, act: str, seed: int) -> int:
+        """The seed of the sticky actions in a run, which the entry is not told."""
+        return self._drawn(act, seed, "sticky")
+
+    def entry_seed(self, act: str, seed: int) -> int:
+        """The seed that the entry is told in a run."""
+        return self._drawn(act, seed, "entry")
+
+    def _drawn(self, *words: object) -> int:
+        text = " ".join(map(str, (self.facts.seed, *words)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+
+
+def folders(board: Path) -> dict[int, Path]:
+    """The folders of all seasons, by number."""
+    found = {int(path.parent.name): path.parent for path in board.glob(f"seasons/[0-9]*/{FILE}")}
+    return dict(sorted(found.items()))
+
+
+def current_season(board: Path) -> Season:
+    """The newest season of a leaderboard. Raises UserError if there is none, or it is damaged."""
+    known = folders(board)
+    if not known:
+        raise UserError(
+            f"{board} has no season: run where leaderboard/ is, give --board, or open one with "
+            "`retro-agents leaderboard open`"
+        )
+    number: Count = max(known)
+    try:
+        text, pack = ((known[number] / name).read_bytes() for name in (FILE, ACTS))
+        facts = msgspec.json.decode(text, type=Facts)
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
+        raise UserError(f"cannot read season {known[number]}: {error}; restore it") from None
+    if hashlib.sha256(pack).hexdigest() != facts.pack:
+        raise UserError(f"{known[number] / ACTS} is not the pack of its season: restore it")
+    return Season(number, facts, pack, hashlib.sha256(text + pack).hexdigest())
