@@ -42,10 +42,11 @@ GRACE = 60.0
 FAREWELL = 5.0
 """Seconds in which a server ends after its client has left."""
 CONFINED = (
-    "import os, sys; os.sched_setaffinity(0, [int(sys.argv[1])]); "
-    "os.execvp(sys.argv[2], sys.argv[2:])"
+    "import os, resource, sys; core, seconds = map(int, sys.argv[1:3]); "
+    "os.sched_setaffinity(0, [core]); resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)); "
+    "os.execvp(sys.argv[3], sys.argv[3:])"
 )
-"""A program that starts another one on one core."""
+"""A program that starts another one on one core, with a limit of CPU time."""
 
 
 @final
@@ -54,20 +55,25 @@ class Machine:
     """What a class of entries may use in a run. Times are in seconds."""
 
     start: float
-    """Wall-clock time for the start, beside that for the steps."""
+    """Time for the start, beside that for the steps."""
     step: float
-    """Wall-clock time per step."""
+    """Time per step."""
     stall: float
-    """The longest single step."""
-    memory: float
+    """The longest single step, by the wall clock."""
+    memory: float = float("inf")
     """The most memory of a process, in bytes."""
-    one_core: bool
-    """One core, and no accelerator."""
+    slack: float = 0.0
+    """0: the times are of the wall clock. Otherwise they are of one core, the only one that the
+    entry gets, without an accelerator; the wall clock allows so many times as much."""
+
+    def seconds(self, steps: int) -> float:
+        """The time of a run."""
+        return self.start + self.step * steps
 
 
 MACHINES = {
-    "cpu": Machine(start=120, step=0.02, stall=120, memory=4 * 2**30, one_core=True),
-    "free": Machine(start=600, step=0.0432, stall=600, memory=float("inf"), one_core=False),
+    "cpu": Machine(start=120, step=0.02, stall=600, memory=4 * 2**30, slack=5),
+    "free": Machine(start=600, step=0.0432, stall=600),
 }
 """By an entry's `machine`. Free: the contest's 12 hours for 1,000,000 steps."""
 
@@ -111,7 +117,8 @@ def play(entry: Entry, season: Season, act: str, *, seed: int, slot: int) -> Pla
     Raises UserError if the entry runs past its limits, or leaves before it has played all steps.
     """
     machine = MACHINES[entry.facts.machine]
-    limits = Limits(entry.steps, machine.start + machine.step * entry.steps, machine.stall)
+    allowed = machine.seconds(entry.steps)
+    limits = Limits(entry.steps, allowed * (machine.slack or 1), machine.stall)
     env = Taped(season, act)
     with temporary_folder() as (folder, _), contextlib.closing(env):
         home, work = folder / "entry", folder / "work"
@@ -121,10 +128,10 @@ def play(entry: Entry, season: Season, act: str, *, seed: int, slot: int) -> Pla
         said = season.entry_seed(act, seed)
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=said)
         environment = environment_of(entry, folder, seed=said)
-        if machine.one_core and not entry.facts.image:
+        if machine.slack and not entry.facts.image:
             cores = sorted(os.sched_getaffinity(0))
-            core = cores[slot % len(cores)]
-            command = [sys.executable, "-c", CONFINED, str(core), *command]
+            core = str(cores[slot % len(cores)])
+            command = [sys.executable, "-c", CONFINED, core, f"{allowed:.0f}", *command]
         server = Server(env, folder, limits, season.sticky_seed(act, seed))
         began = time.monotonic()
         server.start()
@@ -213,15 +220,15 @@ def judge(
     past = ""
     if isinstance(server.ended, WallClockTimeoutError):
         past = str(server.ended)
-    elif server.ended is None or not isinstance(server.ended, TimestepTimeoutError):
-        steps = f"{len(server.env.masks):,} of {limits.timesteps:,} steps"
-        raise UserError(f"the entry left after {steps}: {said}")
-    elif late:
-        past = f"it was still running {GRACE:g} s after its last step"
-    elif machine.one_core and cpu > limits.wall_clock:
-        past = f"it used {cpu:.0f} s of CPU time, and {limits.wall_clock:.0f} s are allowed"
+    elif machine.slack and cpu > (allowed := machine.seconds(limits.timesteps)) - 1:
+        past = f"it used {cpu:.0f} s of CPU time, and {allowed:.0f} s are allowed"
     elif memory > machine.memory:
         past = f"it used {memory / 2**30:.1f} GiB, and {machine.memory / 2**30:.0f} are allowed"
+    elif late:
+        past = f"it was still running {GRACE:g} s after its last step"
+    elif not isinstance(server.ended, TimestepTimeoutError):
+        steps = f"{len(server.env.masks):,} of {limits.timesteps:,} steps"
+        raise UserError(f"the entry left after {steps}: {said}")
     if past:
         raise UserError(f"the entry ran past its limits: {past}")
 
