@@ -111,8 +111,17 @@ class Server(threading.Thread):
             self.error = error
 
 
-def play(entry: Entry, season: Season, act: str, *, seed: int, slot: int) -> Played:
-    """Let an entry play an act. slot: which of the runs that go on together it is.
+def play(
+    entry: Entry,
+    season: Season,
+    act: str,
+    *,
+    seed: int,
+    slot: int = 0,
+    stopping: threading.Event | None = None,
+) -> Played:
+    """Let an entry play an act. slot: which of the runs that go on together it is. stopping: ends
+    it from another thread.
 
     Raises UserError if the entry runs past its limits, or leaves before it has played all steps.
     """
@@ -131,12 +140,14 @@ def play(entry: Entry, season: Season, act: str, *, seed: int, slot: int) -> Pla
         if machine.slack and not entry.facts.image:
             cores = sorted(os.sched_getaffinity(0))
             core = str(cores[slot % len(cores)])
-            command = [sys.executable, "-c", CONFINED, core, f"{allowed:.0f}", *command]
+            command = [sys.executable, "-c", CONFINED, core, f"{allowed + 1:.0f}", *command]
         server = Server(env, folder, limits, season.sticky_seed(act, seed))
+        stopping = stopping or threading.Event()
         began = time.monotonic()
         server.start()
         with (folder / "log").open("wb") as log:
-            late, usage = watched(command, server, cwd=home, environment=environment, log=log)
+            process = begun(command, cwd=home, environment=environment, log=log)
+            late, usage = watched(process, server, stopping)
         if entry.facts.image:  # it does not end with the command that started it
             subprocess.run([command[0], "rm", "--force", folder.name], capture_output=True)
         server.join(FAREWELL)
@@ -165,13 +176,12 @@ def environment_of(entry: Entry, folder: Path, *, seed: int) -> dict[str, str]:
     return own
 
 
-def watched(
-    command: Sequence[str], server: Server, *, cwd: Path, environment: dict[str, str], log: Any
-) -> tuple[bool, Any]:
-    """Run an entry's process until it and its server have ended. Returns whether it had to be
-    ended, and what it and its own processes used."""
+def begun(
+    command: Sequence[str], *, cwd: Path, environment: dict[str, str], log: Any
+) -> subprocess.Popen[bytes]:
+    """Start an entry's process. Raises UserError if it cannot start."""
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=log,
@@ -182,6 +192,13 @@ def watched(
         )
     except OSError as error:
         raise UserError(f"the entry's command cannot start: {error}") from None
+
+
+def watched(
+    process: subprocess.Popen[bytes], server: Server, stopping: threading.Event
+) -> tuple[bool, Any]:
+    """Wait until an entry's process has ended, and end it and all that it started if it outlives
+    its server for too long. Returns whether it did, and what it and its own processes used."""
     deadline, late = float("inf"), False
     try:
         while True:
@@ -191,7 +208,7 @@ def watched(
                 return late, usage
             if not server.is_alive():
                 deadline = min(deadline, time.monotonic() + GRACE)
-            if time.monotonic() > deadline and not late:
+            if stopping.is_set() or (time.monotonic() > deadline and not late):
                 late = True
                 process.kill()
             time.sleep(POLL)
@@ -220,7 +237,7 @@ def judge(
     past = ""
     if isinstance(server.ended, WallClockTimeoutError):
         past = str(server.ended)
-    elif machine.slack and cpu > (allowed := machine.seconds(limits.timesteps)) - 1:
+    elif machine.slack and cpu > (allowed := machine.seconds(limits.timesteps)):
         past = f"it used {cpu:.0f} s of CPU time, and {allowed:.0f} s are allowed"
     elif memory > machine.memory:
         past = f"it used {memory / 2**30:.1f} GiB, and {machine.memory / 2**30:.0f} are allowed"

@@ -6,6 +6,7 @@ retro-agents leaderboard score leaderboard/entries/run-and-jump --workers 2
 
 import dataclasses
 import random
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -75,12 +76,12 @@ def play_all(entry: Entry, season: Season, *, workers: int) -> dict[tuple[str, i
         Progress(len(plan), f"score {entry.name}", unit="runs") as progress,
         ThreadPoolExecutor(workers) as pool,
     ):
-        slots = list(range(workers))
+        slots, stopping = list(range(workers)), threading.Event()
 
         def one(job: tuple[str, int]) -> None:
             slot = slots.pop()
             try:
-                found[job] = play(entry, season, job[0], seed=job[1], slot=slot)
+                found[job] = play(entry, season, job[0], seed=job[1], slot=slot, stopping=stopping)
             except UserError as error:
                 raise UserError(f"{entry.name}, run {plan.index(job) + 1}: {error}") from None
             finally:
@@ -91,6 +92,7 @@ def play_all(entry: Entry, season: Season, *, workers: int) -> dict[tuple[str, i
             for _ in pool.map(one, plan):
                 pass
         except BaseException:
+            stopping.set()
             pool.shutdown(cancel_futures=True)
             raise
     return found

@@ -1,0 +1,103 @@
+"""What entries might try: each is refused, or gains nothing."""
+
+import json
+
+import pytest
+
+from retro_agents.contest.leaderboard import play as running
+from retro_agents.contest.leaderboard.tape import read_tape, write_tape
+
+LOOKS = """
+here = [str(path) for place in (".", meet, os.environ["HOME"]) for path in Path(place).rglob("*")]
+parent = [Path(f"/proc/{os.getppid()}/{name}").read_text() for name in ("cmdline", "environ")]
+play(steps)
+with FOUND.open("a") as file:
+    print(sys.argv, dict(os.environ), os.getcwd(), here, parent, description, file=file)
+"""
+
+
+def test_an_entry_that_looks_for_the_levels_name_finds_none(board):
+    board.score(board.entry(LOOKS))
+    found = board.found.read_text()
+    assert found.count("CONTEST_DIR") == 3
+    assert not any(part in found for part in (*board.act.split("."), "seasons", "acts.pack"))
+
+
+@pytest.mark.parametrize("where", ["Path('.')", "meet", "FOUND.parent / 'results' / '1' / 'mine'"])
+def test_an_entry_that_writes_its_own_result_gains_nothing(board, where):
+    honest = board.score(board.entry())["score"]
+    forged = "{'score': 9999.0}"
+    code = f"({where} / 'result.json').write_text(json.dumps({forged}))\nplay(steps)"
+    folder = board.entry(code)
+    assert board.score(folder)["score"] == honest
+    board.check(folder)
+
+
+def test_an_entry_that_changes_itself_is_refused(board, refused):
+    code = "(FOUND.parent / 'entries' / 'mine' / 'more').write_text('x')\nplay(steps)"
+    assert "has changed while it played" in refused(board.score, board.entry(code))
+
+
+PAST = {
+    "play(steps)\nsignal.pause()": "still running 0.1 s after its last step",
+    "ask(reset=True)\nwhile True: pass": "of CPU time, and 1 s are allowed",
+    "ask(reset=True)\nsignal.pause()": "did nothing for 0.2 s",
+    "play(steps - 1)": "left after 39 of 40 steps",
+}
+
+
+@pytest.mark.parametrize("code", PAST)
+def test_an_entry_that_runs_past_its_limits_is_refused(board, refused, monkeypatch, code):
+    monkeypatch.setattr(running, "GRACE", 0.1)
+    small = running.Machine(start=1.0, step=0.0, stall=0.2 if "did" in PAST[code] else 60, slack=50)
+    monkeypatch.setitem(running.MACHINES, "cpu", small)
+    said = refused(board.score, board.entry(code, machine="cpu"))
+    assert PAST[code] in said and not board.results.exists()
+
+
+def test_steps_beyond_the_last_one_are_not_played(board):
+    result = board.score(board.entry("play(steps + 9)"))
+    assert [run["steps"] for run in result["acts"][board.act]["runs"]] == [40] * 3
+
+
+def raised_score(result, tape):
+    result["score"] = 9_999.0
+
+
+def another_recording(result, tape):
+    write_tape(tape, [run[::-1] for run in read_tape(tape)])
+
+
+def another_recording_and_its_hash(result, tape):
+    from retro_agents.ground.files import file_hash
+
+    another_recording(result, tape)
+    for act in result["acts"].values():
+        act["recording"] = file_hash(tape)
+
+
+def shorter_recording(result, tape):
+    write_tape(tape, [run[:-1] for run in read_tape(tape)])
+
+
+def no_recording(result, tape):
+    tape.write_bytes(b"nothing")
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        raised_score,
+        another_recording,
+        another_recording_and_its_hash,
+        shorter_recording,
+        no_recording,
+    ],
+)
+def test_a_forged_result_or_recording_is_refused(board, refused, forge):
+    folder = board.entry()
+    result = board.score(folder)
+    board.check(folder)
+    forge(result, board.results / f"{board.act}.tape")
+    (board.results / "result.json").write_text(json.dumps(result))
+    assert "score the entry anew" in refused(board.check, folder)

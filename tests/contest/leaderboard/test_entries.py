@@ -1,0 +1,77 @@
+"""Entries of every kind, bad ones, the page, and seasons."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from cartridge.levels.season import open_season
+from retro_agents.contest.leaderboard.entry import read_entry
+from retro_agents.contest.leaderboard.net import Net
+from retro_agents.contest.leaderboard.page import main as page
+from retro_agents.contest.leaderboard.season import current_season
+from retro_agents.run.checkpoint import load_agent
+from tests.runs import ROOT
+
+BAD = [
+    ({"stepz": 0}, "unknown field `stepz`"),
+    ({"steps": 3}, "Invalid enum value 3"),
+    ({"who": "a\nb"}, "does not match"),
+    ({"onnx": "net.onnx", "command": ["x"]}, "exactly one of agent, onnx, command, image"),
+    ({"onnx": "../mine/../../net.onnx"}, "there is no ../mine/../../net.onnx in the entry's"),
+    ({"agent": "ppo3"}, "no agent 'ppo3'"),
+    ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
+    ({"image": "busybox"}, "does not match"),
+]
+
+
+@pytest.mark.parametrize(("facts", "says"), BAD, ids=[says for _, says in BAD])
+def test_a_bad_entry_is_refused_in_one_line(board, refused, facts, says):
+    assert says in refused(board.score, board.entry(**facts))
+
+
+def test_an_entry_holds_no_links(board, refused):
+    folder = board.entry()
+    (folder / "more").symlink_to(board.root)
+    assert "more is a link" in refused(board.score, folder)
+
+
+def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
+    folder = board.entry(onnx="net.onnx")
+    shutil.copy(ROOT / "web" / "agents" / "rainbow.onnx", folder / "net.onnx")
+    board.score(folder)
+    board.check(folder)
+    images = np.random.default_rng(0).integers(256, size=(8, 4, 84, 84), dtype=np.uint8)
+    theirs = load_agent("rainbow").act(images, play="best")
+    assert Net(folder / "net.onnx", seed=0).act(images).tolist() == theirs.tolist()
+
+
+def test_the_page_says_who_cannot_have_seen_the_acts(board):
+    folder = board.entry(agent="run-and-jump", machine="cpu", what="runs")
+    board.score(folder)
+    page(["--board", str(board.root)])
+    assert "| mine | runs | we |" in (board.root / "page.md").read_text()
+    assert "| no | none |" in (board.root / "page.md").read_text()
+    season = board.root / "seasons" / "1" / "season.json"
+    facts = json.loads(season.read_text()) | {"entries": {"mine": read_entry(folder).sha256}}
+    season.write_text(json.dumps(facts))
+    page(["--board", str(board.root)])
+    assert "| yes | none |" in (board.root / "page.md").read_text()
+
+
+def test_a_new_season_has_acts_that_nobody_knew(board):
+    folder = open_season(board.root, acts=1)
+    season = current_season(board.root)
+    assert (folder.name, season.number, len(season.acts)) == ("2", 2, 1)
+    assert season.level(season.acts[0]) in season.cartridge.acts
+
+
+def test_a_leaderboard_without_a_season_says_what_to_do(board, refused):
+    shutil.rmtree(board.root / "seasons")
+    assert "has no season: run where leaderboard/ is" in refused(board.score, board.entry())
+
+
+def test_ours_are_well_formed():
+    folders = sorted((ROOT / "leaderboard" / "entries").iterdir())
+    assert {"random", "oracle"} <= {read_entry(folder).name for folder in folders}
