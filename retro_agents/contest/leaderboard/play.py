@@ -28,7 +28,6 @@ from retro_agents.contest.wire.protocol import (
     TimestepTimeoutError,
     WallClockTimeoutError,
 )
-from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.server import serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 from retro_agents.ground.errors import UserError
@@ -90,6 +89,24 @@ class Played:
     memory: int
 
 
+@final
+class Steps:
+    """Counts a run's steps, in memory."""
+
+    steps = 0
+
+    def reset(self) -> None:
+        """An episode begins."""
+
+    def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
+        """One step was played."""
+        self.steps += 1
+
+    def finish(self, ended: str) -> None:
+        """The run ends."""
+
+
+@final
 class Server(threading.Thread):
     """Serves an act until the run ends. ended: why; error: what went wrong here."""
 
@@ -102,10 +119,9 @@ class Server(threading.Thread):
     def run(self) -> None:
         """Serve."""
         try:
-            record = Record(self.folder / "records", facts={})
-            with meeting_place(self.folder / "meet") as meet:
+            with meeting_place(self.folder) as meet:
                 self.ended = serve(
-                    self.env, meet, limits=self.limits, record=record, seed=self.seed
+                    self.env, meet, limits=self.limits, record=Steps(), seed=self.seed
                 )
         except BaseException as error:
             self.error = error
@@ -140,8 +156,8 @@ def play(
         if machine.slack and not entry.facts.image:
             cores = sorted(os.sched_getaffinity(0))
             core = str(cores[slot % len(cores)])
-            command = [sys.executable, "-c", CONFINED, core, f"{allowed + 1:.0f}", *command]
-        server = Server(env, folder, limits, season.sticky_seed(act, seed))
+            command = [sys.executable, "-c", CONFINED, core, str(int(allowed) + 1), *command]
+        server = Server(env, folder / "meet", limits, season.sticky_seed(act, seed))
         stopping = stopping or threading.Event()
         began = time.monotonic()
         server.start()
@@ -238,7 +254,7 @@ def judge(
     if isinstance(server.ended, WallClockTimeoutError):
         past = str(server.ended)
     elif machine.slack and cpu > (allowed := machine.seconds(limits.timesteps)):
-        past = f"it used {cpu:.0f} s of CPU time, and {allowed:.0f} s are allowed"
+        past = f"it used {cpu:.0f} s of CPU time, and {allowed:g} s are allowed"
     elif memory > machine.memory:
         past = f"it used {memory / 2**30:.1f} GiB, and {machine.memory / 2**30:.0f} are allowed"
     elif late:

@@ -72,29 +72,31 @@ def play_all(entry: Entry, season: Season, *, workers: int) -> dict[tuple[str, i
     plan = [(act, seed) for act in season.acts for seed in range(SEEDS)]
     random.SystemRandom().shuffle(plan)
     found: dict[tuple[str, int], Played] = {}
+    slots, stopping = list(range(workers)), threading.Event()
+    failed: list[UserError] = []
     with (
         Progress(len(plan), f"score {entry.name}", unit="runs") as progress,
         ThreadPoolExecutor(workers) as pool,
     ):
-        slots, stopping = list(range(workers)), threading.Event()
 
         def one(job: tuple[str, int]) -> None:
+            if stopping.is_set():
+                return
             slot = slots.pop()
             try:
                 found[job] = play(entry, season, job[0], seed=job[1], slot=slot, stopping=stopping)
             except UserError as error:
-                raise UserError(f"{entry.name}, run {plan.index(job) + 1}: {error}") from None
-            finally:
-                slots.append(slot)
+                failed.append(error)
+                stopping.set()
+            slots.append(slot)
             progress.update(len(found))
 
         try:
-            for _ in pool.map(one, plan):
-                pass
-        except BaseException:
+            list(pool.map(one, plan))
+        finally:
             stopping.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    if failed:
+        raise UserError(f"{entry.name}: {failed[0]}")
     return found
 
 

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -20,7 +20,6 @@ from retro_agents.contest.wire.protocol import (
     ResetError,
     WallClockTimeoutError,
 )
-from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.socket_folder import accept
 
 LINGER_SECONDS = 2.0
@@ -29,8 +28,23 @@ PATIENCE = 100
 """Bad requests in a row after which the client is disconnected."""
 
 
+class Counts(Protocol):
+    """What a server tells of a run, as `wire.record.Record` writes it down. steps: played."""
+
+    steps: int
+
+    def reset(self) -> None:
+        """An episode begins."""
+
+    def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
+        """One step was played."""
+
+    def finish(self, ended: str) -> None:
+        """The run ends, and why."""
+
+
 def serve(
-    env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record, seed: int
+    env: gymnasium.Env, folder: Path, *, limits: Limits, record: Counts, seed: int
 ) -> GymRemoteError:
     """Play `env` with the first client in `folder` until the run ends -> the reason.
 
@@ -57,7 +71,7 @@ class Session:
     """One run: accepts a client, answers its requests, enforces the limits."""
 
     def __init__(
-        self, env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record, seed: int
+        self, env: gymnasium.Env, folder: Path, *, limits: Limits, record: Counts, seed: int
     ) -> None:
         assert isinstance(env.action_space, gymnasium.spaces.MultiBinary), env.action_space
         assert env.observation_space.shape is not None

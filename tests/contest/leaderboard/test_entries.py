@@ -17,12 +17,12 @@ from tests.runs import ROOT
 BAD = [
     ({"stepz": 0}, "unknown field `stepz`"),
     ({"steps": 3}, "Invalid enum value 3"),
-    ({"who": "a\nb"}, "does not match"),
+    ({"who": "a\nb"}, "at `$.who`"),
     ({"onnx": "net.onnx", "command": ["x"]}, "exactly one of agent, onnx, command, image"),
     ({"onnx": "../mine/../../net.onnx"}, "there is no ../mine/../../net.onnx in the entry's"),
     ({"agent": "ppo3"}, "no agent 'ppo3'"),
     ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
-    ({"image": "busybox"}, "does not match"),
+    ({"image": "busybox"}, "at `$.image`"),
 ]
 
 
