@@ -34,6 +34,7 @@ EXTRAS = {
     "trackio": "trackio",
     "huggingface_hub": "hub",
     "onnx": "onnx",
+    "onnxruntime": "onnx",
     "onnxscript": "onnx",
     "ray": "actors",
     "optuna": "search",

@@ -13,7 +13,7 @@ import msgspec
 from retro_agents.contest.match.agent import Agent, is_package, resolve
 from retro_agents.contract.policy import Play
 from retro_agents.games.retro.references import REFERENCES
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.ranges import Natural
 from retro_agents.run.agents import shipped
@@ -106,7 +106,9 @@ def read_entry(folder: Path) -> Entry:
         raise UserError(f"{path}: give exactly one of {', '.join(PLAYERS)}; {HELP}")
     if facts.onnx and facts.steps:
         raise UserError(f"{path}: an ONNX net does not learn, so its steps are 0; {HELP}")
-    inside(folder, facts.onnx)
+    if facts.onnx:
+        need("onnxruntime")
+        inside(folder, facts.onnx)
     agent = agent_for(folder, facts) if facts.agent else None
     return Entry(folder.resolve().name, folder, facts, agent, hash_of(folder, agent))
 

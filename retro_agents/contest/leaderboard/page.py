@@ -13,7 +13,7 @@ from retro_agents.contest.leaderboard.season import SEEDS, Season, current_seaso
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import write_text
 from retro_agents.judging.score import interval_text
-from retro_agents.judging.tables import number, table
+from retro_agents.judging.tables import NOTHING, number, table
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field
 
@@ -71,8 +71,8 @@ def row(entry: Entry, result: Result, season: Season) -> list[str]:
 
 
 def page(board: Path, season: Season) -> str:
-    """The page: a table per track and machine, and one of all acts. Raises UserError if there is no
-    result, or an entry has changed since it was scored."""
+    """The page: a table per track and machine, and one of all acts. Raises UserError if an entry
+    has changed since it was scored."""
     found: list[tuple[Entry, Result]] = []
     for path in sorted(board.glob(f"entries/*/{FILE}")):
         entry = read_entry(path.parent)
@@ -83,8 +83,6 @@ def page(board: Path, season: Season) -> str:
         if result.inputs.get("entry") != entry.sha256:
             raise UserError(f"{entry.name} has changed since it was scored: score it anew")
         found.append((entry, result))
-    if not found:
-        raise UserError(f"{board} has no result of season {season.number}: score an entry")
     found.sort(key=lambda one: -one[1].score)
     lines = [
         "# BrambleDash, unseen acts",
@@ -102,6 +100,8 @@ def page(board: Path, season: Season) -> str:
             ]
             if rows:
                 lines += [f"## {track}, {what}", "", table(COLUMNS, rows, left=3), ""]
+    if not found:
+        return "\n".join([*lines, NOTHING]) + "\n"
     acts = [
         [result.entry, *(f"{result.acts[act].score:,.0f}" for act in season.acts)]
         for _, result in found
