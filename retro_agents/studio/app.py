@@ -25,7 +25,8 @@ from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
 from retro_agents.studio.episodes import listed, recordings
 from retro_agents.studio.gate import Gate
-from retro_agents.studio.index import Index, history
+from retro_agents.studio.index import Index
+from retro_agents.studio.row import history
 from retro_agents.studio.starting import Match, Started, Wanted, choices
 from retro_agents.studio.stream import Streams
 from retro_agents.studio.writers import stop
@@ -114,25 +115,23 @@ class Studio:
     def columns(self, request: Request) -> Response:
         """The columns of numbers that any of these runs has."""
         names, runs = dict[str, None](), self.named(request)
-        with self.tables.lock:
-            for run in runs.values():
-                with suppress(UserError):  # it is told beside its curve
-                    names |= dict.fromkeys(self.tables.columns(run))
+        for run in runs.values():
+            with suppress(UserError):  # it is told beside its curve
+                names |= dict.fromkeys(self.tables.columns(run))
         return answer([*names])
 
     def curves(self, request: Request) -> Response:
         """Curves, see `curves.drawn`."""
         given = request.query_params
         window, runs = given.get("window", "1"), self.named(request)
-        with self.tables.lock:
-            found = curves.drawn(
-                self.tables,
-                runs,
-                given.get("column", ""),
-                x="seconds" if given.get("x") == "seconds" else "steps",
-                window=int(window) if re.fullmatch(r"[1-9]\d{0,4}", window) else 1,
-                seeds=given.get("seeds") == "1",
-            )
+        found = curves.drawn(
+            self.tables,
+            runs,
+            given.get("column", ""),
+            x="seconds" if given.get("x") == "seconds" else "steps",
+            window=int(window) if re.fullmatch(r"[1-9]\d{0,4}", window) else 1,
+            seeds=given.get("seeds") == "1",
+        )
         return answer(found)
 
     def run(self, request: Request) -> Response:
@@ -141,8 +140,7 @@ class Studio:
         heat: dict[str, Any] = {"levels": [], "edges": [], "returns": []}
         error = ""
         try:
-            with self.tables.lock:
-                heat = self.tables.heat(run)
+            heat = self.tables.heat(run)
         except UserError as damaged:
             error = str(damaged)
         starts = history(run)
@@ -159,8 +157,7 @@ class Studio:
     def episodes(self, request: Request) -> Response:
         """A run's episodes that fit, and its recordings and films."""
         run = next(iter(self.named(request).values()))
-        with self.tables.lock:
-            found = listed(self.tables, run, request.query_params)
+        found = listed(self.tables, run, request.query_params)
         return answer({**found, "files": [*recordings(run)]})
 
     def file(self, request: Request) -> Response:

@@ -1,6 +1,5 @@
 """What the pages draw of runs: curves, heat maps, and how configs differ."""
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
@@ -13,7 +12,7 @@ from retro_agents.ground.statistics import CONFIDENCE
 from retro_agents.run.config import flat
 from retro_agents.run.metrics import zone_of
 from retro_agents.run.plot import smooth
-from retro_agents.studio.files import Table, read_json
+from retro_agents.studio.files import Columns, Table, read_json
 
 POINTS = 500
 """Points of a curve that are sent: more than a page has pixels for."""
@@ -29,26 +28,21 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @final
 class Tables:
-    """The tables of all runs that somebody has looked at, each followed since.
-
-    lock: held while one is read, since requests come in several threads.
-    """
+    """The tables of all runs that somebody has looked at, each followed since."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
         self._known: dict[Path, Table] = {}
 
-    def of(self, run: Path, kind: str) -> Table:
+    def of(self, run: Path, kind: str) -> Columns:
         """A run's table, with its newest rows; empty if the run has none. Raises UserError if it is
         damaged."""
         table = self._known.setdefault(run / f"{kind}.csv", Table(run / f"{kind}.csv"))
         try:
-            table.update()
+            return table.read()
         except FileNotFoundError:
-            table.begin()
+            return Columns({}, {})
         except OSError as error:
             raise UserError(f"{kind}.csv cannot be read: {error.strerror or error}") from None
-        return table
 
     def columns(self, run: Path) -> list[str]:
         """The columns of numbers that a run has, as KIND/NAME."""
@@ -74,7 +68,7 @@ class Tables:
     def seconds(self, run: Path, steps: NDArray[np.float64]) -> NDArray[np.float64]:
         """The time that a run had taken by each step, over all its starts."""
         timing = self.of(run, "timing")
-        if not len(timing):
+        if not timing.rows:
             raise UserError("has no timing.csv")
         seconds = timing.column("seconds")
         passed = np.diff(seconds, prepend=0.0)

@@ -39,9 +39,9 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     column), up (1: ascending), from. Raises UserError if the table is damaged.
     """
     table = tables.of(run, "episodes")
-    count = len(table)
+    count = table.rows
     levels = np.array(table.texts.get("level", [""] * count), str)
-    columns = {name: table.column(name)[:count] for name in COLUMNS}
+    columns = {name: table.column(name) for name in COLUMNS}
     r, finished = columns["r"], columns["finished"] == 1
     fits = (r >= number(given, "least", -np.inf)) & (r <= number(given, "most", np.inf))
     fits &= {"finished": finished, "lost": ~finished}.get(given.get("ended", ""), True)

@@ -4,10 +4,11 @@ import csv
 import json
 import os
 import stat
+import threading
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, final
+from typing import Any, BinaryIO, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,13 +73,14 @@ def newest(path: Path, column: str, *, rows: int = 100) -> list[float]:
 
 @final
 class Table:
-    """A CSV table, of which each row is read once; `update` reads what was appended since.
+    """A CSV table, of which each row is read once: `read` adds what was appended since.
 
-    Columns of numbers are float64 with nan for empty cells; others are lists of text.
+    Columns of numbers are float64 with nan for empty cells; others are lists of text. lock:
+    requests come in several threads.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.lock = path, threading.Lock()
         self.begin()
 
     def begin(self, header: Sequence[str] = (), inode: int = 0) -> None:
@@ -128,15 +130,29 @@ class Table:
                 self.numbers.pop(name, None)
         self.texts.setdefault(name, []).extend(cells)
 
-    def __len__(self) -> int:
-        sizes = [len(self.numbers[name]) for name in self.numbers]
-        return min([*sizes, *(len(self.texts[name]) for name in self.texts)], default=0)
+    def read(self) -> "Columns":
+        """All columns, with the newest rows. Raises as `update` does."""
+        with self.lock:
+            self.update()
+            numbers = {name: np.array(values) for name, values in self.numbers.items()}
+            return Columns(numbers, {name: [*cells] for name, cells in self.texts.items()})
+
+
+class Columns(NamedTuple):
+    """A table's columns as they were."""
+
+    numbers: dict[str, NDArray[np.float64]]
+    texts: dict[str, list[str]]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        sizes = [*map(len, self.numbers.values()), *map(len, self.texts.values())]
+        return sizes[0] if sizes else 0
 
     def column(self, name: str) -> NDArray[np.float64]:
         """A column of numbers; all nan if there is no such column."""
-        if name not in self.numbers:
-            return np.full(len(self), np.nan)
-        return np.array(self.numbers[name], np.float64)
+        return self.numbers.get(name, np.full(self.rows, np.nan))
 
 
 def table_paths(run: Path) -> Iterator[Path]:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from retro_agents.studio import index
 from retro_agents.studio.files import Table
-from retro_agents.studio.index import described
+from retro_agents.studio.row import Row, described
 from tests.runs import ROOT
 from tests.studio.runs import make_run
 
@@ -72,17 +73,14 @@ def test_a_half_written_run_has_a_row(tmp_path: Path, cut: int) -> None:
 def test_a_table_is_read_on_and_anew_if_it_was_written_anew(tmp_path: Path) -> None:
     path = make_run(tmp_path / "one", rows=3, steps=300) / "metrics.csv"
     table = Table(path)
-    table.update()
-    assert table.column("step").tolist() == [100, 200, 300]
+    assert table.read().column("step").tolist() == [100, 200, 300]
     with path.open("a") as file:
         file.write("400,1.5,\n50")  # a row, and a half
-    table.update()
-    assert table.column("step").tolist() == [100, 200, 300, 400]
+    assert table.read().column("step").tolist() == [100, 200, 300, 400]
     draft = path.with_name("draft")
     draft.write_text("step,loss,entropy,new\n100,1,2,3\n")
     draft.replace(path)
-    table.update()
-    assert table.column("new").tolist() == [3]
+    assert table.read().column("new").tolist() == [3]
 
 
 WRITER = """
@@ -131,3 +129,24 @@ def test_a_run_that_began_while_nobody_looked_is_found_at_once(
     monkeypatch.setattr(index, "EVERY", 0.0)  # as if it were long ago
     make_run(tmp_path / "runs" / "second")
     assert client.ask("/api/run", query={"run": "second"})[0] == 200
+
+
+def test_a_disk_that_does_not_answer_holds_up_its_own_run_alone(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, answers = tmp_path / "runs", threading.Event()
+    for name in ("other", "a-slow"):
+        make_run(root / name)
+
+    def slowly(run: Path, name: str, pid: int) -> Row:
+        return described(run, name, pid) if name == "other" or answers.wait(60) else Row("")
+
+    monkeypatch.setattr(index, "described", slowly)
+    monkeypatch.setattr(index, "PATIENCE", 0.05)
+    client = studio(root)
+    rows = client.rows(lambda rows: len(rows) == 2)
+    assert rows["a-slow"]["error"].startswith("its disk has not answered for")
+    assert (rows["other"]["error"], rows["other"]["steps"]) == ("", 4_000)
+    answers.set()
+    rows = client.rows(lambda rows: rows["a-slow"]["error"] == "")
+    assert rows["a-slow"]["steps"] == 4_000
