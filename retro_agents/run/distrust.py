@@ -20,12 +20,9 @@ def reading(folder: Path) -> Iterator[None]:
     Damaged. A checkpoint may come from anybody, with any contents under right checksums."""
     try:
         yield
-    except (UserError, NotImplementedError):
+    except (UserError, NotImplementedError, OSError):
         raise
-    except (
-        *(LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError),
-        *(RuntimeError, MemoryError, EOFError),
-    ) as error:
+    except Exception as error:
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         text = f"{folder} does not hold what its agent saves ({reason}); {OTHER}"
         raise Damaged(text, folder) from error

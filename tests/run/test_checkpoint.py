@@ -24,6 +24,7 @@ from retro_agents.run.checkpoint import (
     load_to_resume,
     save_checkpoint,
 )
+from retro_agents.run.distrust import reading
 from tests.forged import forge, forge_meta
 
 ARRAYS = {
@@ -368,3 +369,9 @@ def test_a_state_of_other_types_than_a_schemas_is_a_line(tmp_path):
 def test_a_misspelt_agents_name_is_told_with_the_right_one():
     with pytest.raises(UserError, match="did you mean 'ppo2'"):
         load_agent("pp2")
+
+
+@pytest.mark.parametrize("error", [StopIteration(), KeyError("x"), RecursionError("deep")])
+def test_whatever_an_agent_cannot_use_of_a_checkpoint_is_a_damage(error, tmp_path):
+    with pytest.raises(Damaged, match="does not hold what its agent saves"), reading(tmp_path):
+        raise error
