@@ -36,10 +36,14 @@ def generate(app: Any) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def notebook(app: Any) -> None:
-    """Copy the notes to where Sphinx looks for pages."""
-    folder = Path(app.srcdir)
-    shutil.copytree(folder.parent / "lab/notebook", folder / "notebook", dirs_exist_ok=True)
+def stage(app: Any) -> None:
+    """Copy pages of other folders to where Sphinx looks for them."""
+    docs = Path(app.srcdir)
+    for copy, folder in links.STAGED.items():
+        for path in (docs.parent / folder).glob("*.*"):
+            if path.suffix in (".md", ".png"):
+                (docs / copy).mkdir(exist_ok=True)
+                shutil.copy2(path, docs / copy)
 
 
 def play(app: Any, error: Exception | None) -> None:
@@ -52,7 +56,8 @@ def play(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", generate)
-    app.connect("builder-inited", notebook)
+    app.connect("builder-inited", stage)
+    app.connect("env-get-outdated", lambda *_: ["index"])  # its contents depend on what is there
     app.connect("source-read", links.read)
     app.connect("autodoc-process-docstring", docstrings.as_rst)
     app.connect("autodoc-process-signature", docstrings.without_ranges)

@@ -52,6 +52,8 @@ PAGES = {
     "web/README.md": "web.md",
 }
 """README -> the page that holds what it used to hold."""
+STAGED = {"notebook": "lab/notebook", "leaderboard": "leaderboard"}
+"""Folder in docs -> the folder whose pages are copied there for a build."""
 LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
@@ -62,12 +64,21 @@ def page_on(folder: str) -> str:
     return next(filter(None, found), "contribute/architecture.md")
 
 
+def staged_copy(file: str) -> str:
+    """Where a build finds the copy of a page; "" if it is not copied."""
+    for copy, folder in STAGED.items():
+        if file.startswith(f"{folder}/") and file.endswith((".md", ".png")):
+            return copy + file.removeprefix(folder)
+    return ""
+
+
 def read(app: Any, name: str, source: list[str]) -> None:
     """Turn a page's links to files of the repository into links between pages."""
     docs = Path(app.srcdir)
     root = docs.parent
     shown = (docs / name).parent
-    here = root / "lab/notebook" if shown == docs / "notebook" else shown
+    staged = STAGED.get(shown.relative_to(docs).as_posix())
+    here = root / staged if staged else shown
 
     def turned(match: re.Match[str]) -> str:
         path = Path(os.path.normpath(here / match[2]))
@@ -76,8 +87,8 @@ def read(app: Any, name: str, source: list[str]) -> None:
             path = docs / PAGES[inside]
         elif path.is_dir():
             path = docs / page_on(inside)
-        elif path.is_relative_to(root / "lab/notebook"):
-            path = docs / "notebook" / path.relative_to(root / "lab/notebook")
+        elif copy := staged_copy(inside):
+            path = docs / copy
         elif here == shown:
             return match[0]
         return f"{match[1]}{os.path.relpath(path, shown)}{match[3] or ''}"
@@ -85,3 +96,9 @@ def read(app: Any, name: str, source: list[str]) -> None:
     source[0] = LINK.sub(turned, source[0])
     if name == "notebook/README":
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n:reversed:\n\n20*\n```\n"
+    elif name == "leaderboard/README":
+        source[0] += "\n```{toctree}\n:hidden:\n\npage\n```\n"
+    elif name == "index" and (docs / "leaderboard").is_dir():
+        source[0] = source[0].replace(
+            "contribute/index\n```", "leaderboard/README\ncontribute/index\n```"
+        )

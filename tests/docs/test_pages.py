@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
 PAGES = {
     path.relative_to(ROOT / "docs").as_posix(): BLOCK.findall(path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "docs").rglob("*.md"))
-    if path.parent.name not in ("generated", "notebook", "results")
+    if path.parent.name not in ("generated", "leaderboard", "notebook", "results")
 }
 """Page -> (language, code) of each of its blocks."""
 RUNS = [page for page, blocks in PAGES.items() if {"python", "bash"} & {lang for lang, _ in blocks}]
