@@ -33,6 +33,13 @@ def test_words_that_the_search_lacks_are_found(tmp_path):
     assert not_found(tmp_path) == ["the search does not find 'resume'"]
 
 
+def test_a_readme_with_a_page_is_short():
+    from extension.links import PAGES
+
+    there = [ROOT / name for name in PAGES if name != "README.md" and (ROOT / name).is_file()]
+    assert not [path for path in there if len(path.read_text().splitlines()) > 40]
+
+
 def test_every_readme_has_a_page():
     from extension.links import PAGES
 
