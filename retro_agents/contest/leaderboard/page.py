@@ -4,9 +4,9 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 
 from retro_agents.contest.leaderboard.entry import FILE, ORACLE, Entry, read_entry
+from retro_agents.contest.leaderboard.references import is_reference
 from retro_agents.contest.leaderboard.result import Result, read_result
 from retro_agents.contest.leaderboard.score import BOARD
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
@@ -51,7 +51,7 @@ def row(entry: Entry, result: Result, season: Season) -> list[str]:
     """An entry's row."""
     facts, costs = entry.facts, result.measured.get("costs", {})
     runs = [cost for act in costs.values() for cost in act]
-    speed = entry.steps / fmean(cost["seconds"] for cost in runs) if runs else None
+    speed = entry.steps * len(runs) / (sum(cost["seconds"] for cost in runs) or 1)
     memory = max((cost["memory"] for cost in runs), default=0)
     before = facts.pretraining
     blind = season.facts.entries.get(entry.name) == entry.sha256
@@ -64,8 +64,8 @@ def row(entry: Entry, result: Result, season: Season) -> list[str]:
         f"{result.finished:.0%}",
         "–" if facts.agent == ORACLE else "yes" if blind else "no",
         f"{before.steps:,} steps on {before.levels}; {before.hardware}" if before else "none",
-        "–" if facts.agent == ORACLE else number(speed),
-        "–" if facts.agent == ORACLE else f"{memory:,} MiB",
+        "–" if is_reference(entry) else number(speed),
+        "–" if is_reference(entry) else f"{memory:,} MiB",
         facts.licence,
     ]
 

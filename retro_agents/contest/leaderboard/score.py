@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from retro_agents.contest.leaderboard.entry import ORACLE, Entry, hash_of, read_entry
+from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
 from retro_agents.contest.leaderboard.play import Played, play
+from retro_agents.contest.leaderboard.references import is_reference, reference_runs
 from retro_agents.contest.leaderboard.result import Cost, Result, folder_of, keep
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.names import named
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count
@@ -28,8 +28,6 @@ from retro_agents.judging.score import interval_text
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 
-EXPERT = "cartridge.levels.season:oracle_runs"
-"""Plays the reference row, as MODULE:NAME; imported on demand."""
 BOARD = Path("leaderboard")
 
 
@@ -49,11 +47,10 @@ class ScoreConfig:
 def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     """Play all runs of an entry, and keep what they prove. Raises UserError if one of them cannot
     be scored; then nothing is kept."""
-    played = (
-        named(EXPERT)(season, entry.steps)
-        if entry.facts.agent == ORACLE
-        else play_all(entry, season, workers=workers)
-    )
+    if is_reference(entry):
+        played = reference_runs(entry, season)
+    else:
+        played = play_all(entry, season, workers=workers)
     if hash_of(entry.folder, entry.agent) != entry.sha256:
         raise UserError(f"{entry.folder} has changed while it played: no entry may write there")
     tapes = {act: [played[act, seed].masks for seed in range(SEEDS)] for act in season.acts}
