@@ -6,6 +6,7 @@ retro-agents leaderboard score leaderboard/entries/run-and-jump --workers 2
 
 import dataclasses
 import random
+import shutil
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from retro_agents.contest.leaderboard.play import Played, play
 from retro_agents.contest.leaderboard.references import is_reference, reference_runs
 from retro_agents.contest.leaderboard.result import Cost, Result, folder_of, keep
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
+from retro_agents.contest.leaderboard.unfinished import FOLDER, recall, remember
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
@@ -34,7 +36,7 @@ BOARD = Path("leaderboard")
 @dataclasses.dataclass(frozen=True)
 class ScoreConfig:
     """Let entries play every act of the current season with three seeds, and write their results
-    and recordings."""
+    and recordings. Run it again to resume: the runs that are over are kept."""
 
     entries: list[Path] = positional("ENTRY")
     """Entries' folders."""
@@ -47,10 +49,11 @@ class ScoreConfig:
 def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     """Play all runs of an entry, and keep what they prove. Raises UserError if one of them cannot
     be scored; then nothing is kept."""
+    folder = folder_of(board, season, entry.name)
     if is_reference(entry):
         played = reference_runs(entry, season)
     else:
-        played = play_all(entry, season, workers=workers)
+        played = play_all(entry, season, folder / FOLDER, workers=workers)
     if hash_of(entry.folder, entry.agent) != entry.sha256:
         raise UserError(f"{entry.folder} has changed while it played: no entry may write there")
     tapes = {act: [played[act, seed].masks for seed in range(SEEDS)] for act in season.acts}
@@ -60,28 +63,37 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     }
     versions = {name: installed(name) for name in ("retro-contest-agents", "numpy", "wasmtime")}
     measured = {"costs": costs, "machine": machine(), "versions": versions, "commit": commit()}
-    folder = folder_of(board, season, entry.name)
-    return keep(entry, season, folder, tapes, measured=measured)
+    result = keep(entry, season, folder, tapes, measured=measured)
+    shutil.rmtree(folder / FOLDER, ignore_errors=True)
+    return result
 
 
-def play_all(entry: Entry, season: Season, *, workers: int) -> dict[tuple[str, int], Played]:
-    """Every act with every seed, in an order that is drawn, so that it names no act."""
-    plan = [(act, seed) for act in season.acts for seed in range(SEEDS)]
+def play_all(
+    entry: Entry, season: Season, folder: Path, *, workers: int
+) -> dict[tuple[str, int], Played]:
+    """Every act with every seed, in an order that is drawn, so that it names no act. folder: for
+    the runs that are over, which are not played again."""
+    inputs = [entry.sha256, season.sha256, season.engine]
+    jobs = [(act, seed) for act in season.acts for seed in range(SEEDS)]
+    known = {job: recall(folder / f"{job[0]}.{job[1]}", inputs=inputs) for job in jobs}
+    found = {job: one for job, one in known.items() if one is not None}
+    plan = [job for job in jobs if job not in found]
     random.SystemRandom().shuffle(plan)
-    found: dict[tuple[str, int], Played] = {}
     slots, stopping = list(range(workers)), threading.Event()
     failed: list[UserError] = []
     with (
-        Progress(len(plan), f"score {entry.name}", unit="runs") as progress,
+        Progress(len(jobs), f"score {entry.name}", unit="runs", start=len(found)) as progress,
         ThreadPoolExecutor(workers) as pool,
     ):
 
-        def one(job: tuple[str, int]) -> None:
+        def run(job: tuple[str, int]) -> None:
             if stopping.is_set():
                 return
             slot = slots.pop()
             try:
-                found[job] = play(entry, season, job[0], seed=job[1], slot=slot, stopping=stopping)
+                one = play(entry, season, job[0], seed=job[1], slot=slot, stopping=stopping)
+                remember(folder / f"{job[0]}.{job[1]}", one, inputs=inputs)
+                found[job] = one
             except UserError as error:
                 failed.append(error)
                 stopping.set()
@@ -89,7 +101,7 @@ def play_all(entry: Entry, season: Season, *, workers: int) -> dict[tuple[str, i
             progress.update(len(found))
 
         try:
-            list(pool.map(one, plan))
+            list(pool.map(run, plan))
         finally:
             stopping.set()
     if failed:

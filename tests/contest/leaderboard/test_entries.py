@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from cartridge.levels.season import open_season
-from retro_agents.contest.leaderboard.entry import read_entry
+from retro_agents.contest.leaderboard.entry import command_of, read_entry
 from retro_agents.contest.leaderboard.net import Net
 from retro_agents.contest.leaderboard.page import main as page
 from retro_agents.contest.leaderboard.season import current_season
+from retro_agents.contest.player import PlayerConfig
 from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.command_line import parse_command
+from tests.contest.leaderboard.conftest import STEPS
 from tests.runs import ROOT
 
 BAD = [
@@ -24,6 +27,14 @@ BAD = [
     ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
     ({"image": "busybox"}, "at `$.image`"),
 ]
+
+SECOND_FAILS = """
+with FOUND.open("a") as file:
+    file.write("x")
+if FOUND.read_text() == "xx":
+    sys.exit("stopped")
+play(steps)
+"""
 
 
 @pytest.mark.parametrize(("facts", "says"), BAD, ids=[says for _, says in BAD])
@@ -45,6 +56,23 @@ def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
     images = np.random.default_rng(0).integers(256, size=(8, 4, 84, 84), dtype=np.uint8)
     theirs = load_agent("rainbow").act(images, play="best")
     assert Net(folder / "net.onnx", seed=0).act(images).tolist() == theirs.tolist()
+
+
+def test_an_interrupted_score_resumes_with_the_runs_that_are_over(board, refused):
+    folder = board.entry(SECOND_FAILS)
+    refused(board.score, folder)
+    assert len(list((board.results / "unfinished").iterdir())) == 1
+    board.score(folder)
+    board.check(folder)
+    assert board.found.read_text() == "x" * 4 and not (board.results / "unfinished").exists()
+
+
+def test_an_agent_of_the_project_plays_in_the_contests_player(board, tmp_path):
+    entry = read_entry(board.entry(agent="ppo2", checkpoint="ppo2", machine="cpu", play="best"))
+    words = command_of(entry, tmp_path, meet=tmp_path, work=tmp_path, seed=7)
+    config = parse_command(PlayerConfig, words[4:-1], command="retro-agents contest play")
+    assert (config.agent, config.mode, config.play) == ("ppo2", "frozen", "best")
+    assert (config.seed, config.timesteps, config.level) == (7, STEPS, "remote")
 
 
 def test_the_page_says_who_cannot_have_seen_the_acts(board):
