@@ -103,10 +103,10 @@ def page(board: Path, season: Season) -> str:
     if not found:
         return "\n".join([*lines, NOTHING]) + "\n"
     acts = [
-        [result.entry, *(f"{result.acts[act].score:,.0f}" for act in season.acts)]
-        for _, result in found
+        [act, *(f"{result.acts[act].score:,.0f}" for _, result in found)] for act in season.acts
     ]
-    lines += ["## By act", "", table(["entry", *season.acts], acts), "", *NOTES]
+    head = ["act", *(entry.name for entry, _ in found)]
+    lines += ["## By act", "", table(head, acts), "", *NOTES]
     return "\n".join(lines) + "\n"
 
 
