@@ -49,7 +49,7 @@ def count_row(title: str, among: list[Mapping[str, Any]]) -> dict[str, str]:
 
 def statement_row(n: int, one: Mapping[str, Any]) -> dict[str, str]:
     """The row of one statement; missing parts are empty."""
-    return {
+    cells = {
         "": str(n),
         "statement": one["says"],
         "here": ", ".join(map(place, one.get("where", ()))),
@@ -59,6 +59,7 @@ def statement_row(n: int, one: Mapping[str, Any]) -> dict[str, str]:
         "verdict": one["verdict"],
         "note": one.get("note", ""),
     }
+    return {name: text.replace("|", r"\|") for name, text in cells.items()}
 
 
 def place(where: str) -> str:
