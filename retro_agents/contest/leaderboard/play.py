@@ -1,7 +1,8 @@
 """One run: an entry's process plays one act with a server in this process, within limits.
 
 The entry is told nothing of the act: no name comes to its command, its environment, its folder or
-the protocol, and the runs come in an order that is drawn. What it writes counts for nothing: the
+the protocol, the runs come in an order that is drawn, and the season's files are covered where the
+system allows it. What it writes counts for nothing: the
 score is what the recording replays to, and the recording stays in this process's memory.
 """
 
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
+from retro_agents.contest.leaderboard.confine import can_hide, hidden, on_a_core
 from retro_agents.contest.leaderboard.entry import Entry, command_of
 from retro_agents.contest.leaderboard.season import Season
 from retro_agents.contest.leaderboard.tape import Taped
@@ -40,12 +42,6 @@ GRACE = 60.0
 """Seconds in which an entry must end after its last step."""
 FAREWELL = 5.0
 """Seconds in which a server ends after its client has left."""
-CONFINED = (
-    "import os, resource, sys; core, seconds = map(int, sys.argv[1:3]); "
-    "os.sched_setaffinity(0, [core]); resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)); "
-    "os.execvp(sys.argv[3], sys.argv[3:])"
-)
-"""A program that starts another one on one core, with a limit of CPU time."""
 
 
 @final
@@ -133,11 +129,12 @@ def play(
     act: str,
     *,
     seed: int,
+    board: Path,
     slot: int = 0,
     stopping: threading.Event | None = None,
 ) -> Played:
-    """Let an entry play an act. slot: which of the runs that go on together it is. stopping: ends
-    it from another thread.
+    """Let an entry play an act. board: the leaderboard's folder, which it may not see. slot: which
+    of the runs that go on together it is. stopping: ends it from another thread.
 
     Raises UserError if the entry runs past its limits, or leaves before it has played all steps.
     """
@@ -154,9 +151,9 @@ def play(
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=said)
         environment = environment_of(entry, folder, seed=said)
         if machine.slack and not entry.facts.image:
-            cores = sorted(os.sched_getaffinity(0))
-            core = str(cores[slot % len(cores)])
-            command = [sys.executable, "-c", CONFINED, core, str(int(allowed) + 1), *command]
+            command = on_a_core(command, slot=slot, seconds=allowed)
+        if can_hide() and not entry.facts.image:
+            command = hidden(command, board=board)
         server = Server(env, folder / "meet", limits, season.sticky_seed(act, seed))
         stopping = stopping or threading.Event()
         began = time.monotonic()

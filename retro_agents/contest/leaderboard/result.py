@@ -62,7 +62,8 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
     """Of the inputs and all recordings."""
     measured: dict[str, Any]
-    """costs: of each act's runs; the machine, the versions and the commit."""
+    """costs: of each act's runs; hidden: whether the season was kept from the entry; the machine,
+    the versions and the commit."""
 
 
 def folder_of(board: Path, season: Season, name: str) -> Path:

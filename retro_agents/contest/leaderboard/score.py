@@ -7,6 +7,7 @@ retro-agents leaderboard score leaderboard/entries/run-and-jump --workers 2
 import dataclasses
 import random
 import shutil
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
 from retro_agents.contest.leaderboard.play import Played, play
 from retro_agents.contest.leaderboard.references import is_reference, reference_runs
@@ -31,6 +33,7 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 
 BOARD = Path("leaderboard")
+ADVICE = "this system has no namespaces for users, so trust it, or enter an image"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,9 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     if is_reference(entry):
         played = reference_runs(entry, season)
     else:
-        played = play_all(entry, season, folder / FOLDER, workers=workers)
+        if not (can_hide() or entry.facts.image):
+            print(f"warning: {entry.name} can read {board}: {ADVICE}", file=sys.stderr)
+        played = play_all(entry, season, board, workers=workers)
     if hash_of(entry.folder, entry.agent) != entry.sha256:
         raise UserError(f"{entry.folder} has changed while it played: no entry may write there")
     tapes = {act: [played[act, seed].masks for seed in range(SEEDS)] for act in season.acts}
@@ -62,17 +67,19 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
         for act in season.acts
     }
     versions = {name: installed(name) for name in ("retro-contest-agents", "numpy", "wasmtime")}
-    measured = {"costs": costs, "machine": machine(), "versions": versions, "commit": commit()}
+    measured = {"costs": costs, "hidden": can_hide() or bool(entry.facts.image)}
+    measured |= {"machine": machine(), "versions": versions, "commit": commit()}
     result = keep(entry, season, folder, tapes, measured=measured)
     shutil.rmtree(folder / FOLDER, ignore_errors=True)
     return result
 
 
 def play_all(
-    entry: Entry, season: Season, folder: Path, *, workers: int
+    entry: Entry, season: Season, board: Path, *, workers: int
 ) -> dict[tuple[str, int], Played]:
-    """Every act with every seed, in an order that is drawn, so that it names no act. folder: for
-    the runs that are over, which are not played again."""
+    """Every act with every seed, in an order that is drawn, so that it names no act. Runs that are
+    over are not played again."""
+    folder = folder_of(board, season, entry.name) / FOLDER
     inputs = [entry.sha256, season.sha256, season.engine]
     jobs = [(act, seed) for act in season.acts for seed in range(SEEDS)]
     known = {job: recall(folder / f"{job[0]}.{job[1]}", inputs=inputs) for job in jobs}
@@ -91,7 +98,9 @@ def play_all(
                 return
             slot = slots.pop()
             try:
-                one = play(entry, season, job[0], seed=job[1], slot=slot, stopping=stopping)
+                one = play(
+                    entry, season, job[0], seed=job[1], board=board, slot=slot, stopping=stopping
+                )
                 remember(folder / f"{job[0]}.{job[1]}", one, inputs=inputs)
                 found[job] = one
             except UserError as error:

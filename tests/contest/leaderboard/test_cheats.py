@@ -5,11 +5,18 @@ import json
 import pytest
 
 from retro_agents.contest.leaderboard import play as running
+from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.tape import read_tape, write_tape
+from tests.runs import ROOT
 
 LOOKS = """
 here = [str(path) for place in (".", meet, os.environ["HOME"]) for path in Path(place).rglob("*")]
-parent = [Path(f"/proc/{os.getppid()}/{name}").read_text() for name in ("cmdline", "environ")]
+parent = []
+for name in ("cmdline", "environ"):
+    try:
+        parent.append(Path(f"/proc/{os.getppid()}/{name}").read_text())
+    except OSError as error:
+        parent.append(error)
 play(steps)
 with FOUND.open("a") as file:
     print(sys.argv, dict(os.environ), os.getcwd(), here, parent, description, file=file)
@@ -23,12 +30,28 @@ def test_an_entry_that_looks_for_the_levels_name_finds_none(board):
     assert not any(part in found for part in (*board.act.split("."), "seasons", "acts.pack"))
 
 
+@pytest.mark.skipif(not can_hide(), reason="no namespaces for users")
+def test_an_entry_that_looks_for_the_seasons_files_finds_none(board):
+    place = f"Path({str(ROOT / 'leaderboard')!r})"
+    look = f"[*FOUND.parent.glob('*/*/*'), *{place}.glob('*/*/*'), socket.if_nameindex()]"
+    board.score(board.entry(f"play(steps)\nFOUND.write_text(str({look}))"))
+    found = board.found.read_text()
+    assert "play.py" in found and "oracle/entry.json" in found
+    assert not any(part in found for part in ("season", "acts.pack", "tape", "eth"))
+
+
+FORGES = """
+place = {where}
+place.mkdir(parents=True, exist_ok=True)
+(place / "result.json").write_text(json.dumps({{"score": 9999.0}}))
+play(steps)
+"""
+
+
 @pytest.mark.parametrize("where", ["Path('.')", "meet", "FOUND.parent / 'results' / '1' / 'mine'"])
 def test_an_entry_that_writes_its_own_result_gains_nothing(board, where):
     honest = board.score(board.entry())["score"]
-    forged = "{'score': 9999.0}"
-    code = f"({where} / 'result.json').write_text(json.dumps({forged}))\nplay(steps)"
-    folder = board.entry(code)
+    folder = board.entry(FORGES.format(where=where))
     assert board.score(folder)["score"] == honest
     board.check(folder)
 
