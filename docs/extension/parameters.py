@@ -78,7 +78,8 @@ def settings() -> str:
     """The options that agents share, section by section."""
     lines: list[str] = []
     for title, section in SHARED.items():
-        users, values = [], {}
+        users: list[str] = []
+        values: dict[str, dict[str, Any]] = {}
         for agent in AGENTS:
             package = find_given(agent)
             if section in {

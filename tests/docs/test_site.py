@@ -1,5 +1,7 @@
 """The site's own checks, and the parts that it makes from the code."""
 
+import re
+import subprocess
 from xml.etree import ElementTree
 
 import pytest
@@ -59,3 +61,26 @@ def test_a_preset_that_changes_a_field_is_in_its_row():
 
     (row,) = (line for line in parameters("ppo2").splitlines() if line.startswith("| `--gamma` "))
     assert "`0.999`" in row and "| learning |" in row
+
+
+def anchors(path):
+    """Anchors of a Markdown file's headings, as GitHub and MyST make them."""
+    words = (line.lstrip("# ").lower() for line in path.read_text().splitlines() if line[:1] == "#")
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in words}
+
+
+def test_links_between_files_lead_somewhere():
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True)
+    dead = []
+    for name in listed.stdout.split():
+        if name.startswith("lab/notebook/2") or name.endswith("rom.md"):
+            continue  # notes are not changed when what they link to moves
+        for link, anchor in re.findall(
+            r"\]\(([^)\s:#]+)(?:#([^)\s]*))?\)", (ROOT / name).read_text()
+        ):
+            path = (ROOT / name).parent / link
+            if "generated/" in link or "settings.md" in link or (path.exists() and not anchor):
+                continue  # what a build makes
+            if not path.is_file() or anchor not in anchors(path):
+                dead.append(f"{name}: {link}#{anchor}")
+    assert not dead
