@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contract.policy import ScoringPolicy
 from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env
@@ -27,6 +26,7 @@ from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.errors import command
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.checkpoint import load_agent
+from retro_agents.studio.mind import Looks, thought
 
 LATE = 0.25
 """Seconds that are not caught up with."""
@@ -43,10 +43,10 @@ class Part(msgspec.Struct):
 
 
 class Word(msgspec.Struct, forbid_unknown_fields=True):
-    """What the page asks for. speed: times the game's own. action: the one that a person holds;
-    None: the agent plays."""
+    """What the page asks for. look, blind: whether it shows where the net looks. speed: times the
+    game's own. action: the one that a person holds; None: the agent plays."""
 
-    do: Literal["seen", "pause", "go", "step", "speed", "act", "again"]
+    do: Literal["seen", "pause", "go", "step", "speed", "act", "again", "look", "blind"]
     speed: float = 1.0
     action: int | None = None
 
@@ -56,7 +56,7 @@ class Controls:
     """What the page has asked for last."""
 
     def __init__(self) -> None:
-        self.paused, self.single, self.again = False, False, False
+        self.paused, self.single, self.again, self.looks = False, False, False, False
         self.speed = 1.0
         self.action: int | None = None
         self._changed = threading.Condition()
@@ -66,6 +66,7 @@ class Controls:
         """Do what a word asks for."""
         with self._changed:
             self.paused = {"pause": True, "step": True, "go": False}.get(word.do, self.paused)
+            self.looks = {"look": True, "blind": False}.get(word.do, self.looks)
             self.single = self.single or word.do == "step"
             self.again = self.again or word.do == "again"
             if word.do == "speed":
@@ -173,21 +174,6 @@ def other_game(
         yield reset, step
 
 
-def thought(policy: Any, obs: NDArray[np.uint8]) -> dict[str, Any]:
-    """What a net without memory makes of an observation: its scores of the actions, whether these
-    are logits, and its value if it has one."""
-    if not isinstance(policy, ScoringPolicy) or policy.recurrent:
-        return {}
-    import torch
-
-    with torch.no_grad():
-        found = policy.outputs(torch.from_numpy(obs[np.newaxis]).to(policy.device))
-    scores, value = found.get("logits", found.get("values")), found.get("value")
-    assert scores is not None
-    known = {"scores": scores[0].tolist(), "logits": "logits" in found}
-    return known | ({} if value is None else {"value": float(value.flatten()[0])})
-
-
 def play(part: Part, show: Show, controls: Controls) -> None:
     """Play episodes until this process ends."""
     if part.agent in REFERENCES:
@@ -195,6 +181,7 @@ def play(part: Part, show: Show, controls: Controls) -> None:
     else:
         policy = load_agent(part.agent)
         settings = policy.config.env
+    looks = Looks(policy)
     spec, retro = settings.spec(), isinstance(settings, EnvConfig)
     rate = FRAMES_PER_SECOND if retro else STEPS_PER_SECOND
 
@@ -229,6 +216,7 @@ def play(part: Part, show: Show, controls: Controls) -> None:
                     "names": spec.action_names,
                     "held": held is not None,
                     **thought(policy, obs),
+                    **({"looks": looks.at(obs)} if controls.looks else {}),
                 }
                 obs, reward, over = step(action)
                 total, steps = total + reward, steps + 1

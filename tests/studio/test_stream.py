@@ -102,3 +102,14 @@ def test_what_cannot_be_played_is_said_in_a_line(
 def test_others_see_no_game(client: Client, given: dict[str, str]) -> None:
     with pytest.raises(Exception, match="403"):
         watching(client, **GAME, **given)
+
+
+def test_a_net_shows_what_it_thinks_and_where_it_looks(client: Client) -> None:
+    with watching(client, **{**GAME, "agent": "ppo2"}) as page:
+        page.send('{"do": "look"}')
+        found = header(page.recv(60))
+        while not found.get("looks"):
+            page.send(SEEN)
+            found = header(page.recv(60))
+    assert len(found["looks"]) == 144 and max(found["looks"]) == 1
+    assert len(found["scores"]) == len(found["names"]) and found["logits"] and "value" in found

@@ -1,6 +1,6 @@
 /** The view of games that the studio's machine plays: those in an emulator, and Procgen. */
 
-import { button, choice, h } from "../views/dom";
+import { button, choice, h, toggle } from "../views/dom";
 import { ask, queryOf, type Agent } from "./api";
 import { Pane } from "./pane";
 import type { View } from "./view";
@@ -26,6 +26,8 @@ export class Live implements View {
   private readonly seed = this.field("Seed", "0");
   private readonly pause = button("Pause", () => this.turn());
   private paused = false;
+  private speed: Record<string, unknown> = { do: "speed", speed: 1 };
+  private looks: Record<string, unknown> = { do: "blind" };
   private readonly held = new Set<string>();
   readonly root: HTMLElement;
 
@@ -35,7 +37,7 @@ export class Live implements View {
       "Speed",
       SPEEDS.map((one) => [one, `${one} ×`]),
       "1",
-      (value) => this.tell({ do: "speed", speed: Number(value) }),
+      (value) => this.tell((this.speed = { do: "speed", speed: Number(value) })),
     );
     const fields = [this.agent, this.other, this.level, this.seed].map(({ box }) => box);
     this.panes[1].root.hidden = true;
@@ -55,6 +57,9 @@ export class Live implements View {
           button("Again", () => this.tell({ do: "again" })),
           button("End", () => this.end()),
           speed,
+          toggle("Where it looks", false, (on) =>
+            this.tell((this.looks = { do: on ? "look" : "blind" })),
+          ),
         ),
         h(
           "p",
@@ -119,7 +124,7 @@ export class Live implements View {
     [this.agent, this.other].forEach(({ input }, i) => {
       this.panes[i].root.hidden = input.value === NOBODY;
       if (input.value === NOBODY) this.panes[i].end();
-      else this.panes[i].begin({ agent: input.value, level, seed });
+      else this.panes[i].begin({ agent: input.value, level, seed }, [this.speed, this.looks]);
     });
   }
 

@@ -3,6 +3,7 @@
 import { probabilities } from "../players/policy";
 import { Chart } from "../views/chart";
 import { context, h, points } from "../views/dom";
+import { Screen } from "../views/screen";
 import { queryOf } from "./api";
 
 /** What comes with each picture (retro_agents/studio/player.py). */
@@ -16,6 +17,7 @@ interface Header {
   scores?: number[];
   logits?: boolean;
   value?: number;
+  looks?: number[];
 }
 
 export interface Part {
@@ -34,8 +36,7 @@ const actionText = (name: string) =>
     : "nothing";
 
 export class Pane {
-  private readonly screen = h("canvas", { role: "img", "aria-label": "The game" });
-  private readonly name = h("span", { class: "name" });
+  private readonly screen = new Screen();
   private readonly line = h("p", { class: "line" });
   private readonly seen = h("canvas", { class: "seen", role: "img", "aria-label": "What it sees" });
   private readonly bars = h("div", { class: "bars" });
@@ -50,7 +51,7 @@ export class Pane {
   readonly root = h(
     "section",
     { class: "pane" },
-    h("div", { class: "stage" }, h("figure", { class: "screen" }, this.screen, this.name)),
+    h("div", { class: "stage" }, this.screen.root),
     this.line,
     this.mind,
   );
@@ -65,12 +66,15 @@ export class Pane {
     return this.socket !== null;
   }
 
-  begin(part: Part): void {
+  /** words: what is told as soon as it can be. */
+  begin(part: Part, words: Record<string, unknown>[]): void {
     this.end();
     this.values = [];
-    this.name.textContent = part.agent;
+    this.screen.name(part.agent);
+    this.screen.look(null);
     this.line.textContent = "The game begins…";
     const socket = new WebSocket(`ws://${location.host}/api/stream?${queryOf({ ...part })}`);
+    socket.onopen = () => words.forEach((word) => this.tell(word));
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => {
       if (typeof data === "string") this.fail((JSON.parse(data) as { error: string }).error);
@@ -100,7 +104,7 @@ export class Pane {
     const head = view.getUint32(0, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, head))) as Header;
     const size = view.getUint32(4 + head, true);
-    const drawn = [draw(this.screen, new Uint8Array(data, 8 + head, size))];
+    const drawn = [draw(this.screen.canvas, new Uint8Array(data, 8 + head, size))];
     if (header.step !== this.step && data.byteLength > 8 + head + size)
       drawn.push(draw(this.seen, new Uint8Array(data, 8 + head + size)));
     await Promise.all(drawn);
@@ -117,6 +121,7 @@ export class Pane {
     this.line.textContent = `Episode ${episode + 1} · ${points(total)} points after ${points(step)} steps${who}`;
     this.mind.hidden = false;
     this.seen.parentElement!.hidden = !header.scores;
+    this.screen.look(header.looks?.length ? Float32Array.from(header.looks) : null);
     this.think(header);
     if (step < this.step) this.values = [];
     if (value !== undefined) this.values.push(value);
