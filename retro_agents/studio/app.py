@@ -72,7 +72,7 @@ async def body_of(request: Request, kind: type[T]) -> T:
             raise UserError("the request is too long")
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # msgspec's are the first
         raise UserError(f"this is not what the page sends: {error}") from None
 
 

@@ -192,14 +192,8 @@ def play(part: Part, show: Show, controls: Controls) -> None:
     game = retro_game if retro else other_game
     with game(part, settings, screen) as (reset, step):
         for episode in range(2**31):
-            obs, starts, total, over, steps = (
-                reset(part.seed + episode),
-                np.ones(1, bool),
-                0.0,
-                0,
-                0,
-            )
-            controls.again = False
+            obs, starts = reset(part.seed + episode), np.ones(1, bool)
+            total, steps, over, controls.again = 0.0, 0, False, False
             while not over and not controls.again:
                 controls.wait()
                 held = controls.action

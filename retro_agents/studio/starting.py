@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -153,6 +154,8 @@ class Started:
         found = {}
         for name, process in self._processes.items():
             if process.poll() not in (None, 0, 130):
-                lines = (self.root / name / LOG).read_text("utf-8", "replace").split("\n")
-                found[name] = next((line for line in reversed(lines) if line.strip()), "")
+                found[name] = "it ended with an error"
+                with suppress(OSError):  # somebody has removed its folder
+                    lines = (self.root / name / LOG).read_text("utf-8", "replace").split("\n")
+                    found[name] = next((line for line in reversed(lines) if line.strip()), "")
         return found

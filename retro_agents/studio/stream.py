@@ -102,7 +102,7 @@ class Player:
             text = message.get("text") or message.get("bytes") or b""
             try:
                 word = msgspec.json.decode(text, type=Word)
-            except (msgspec.DecodeError, RecursionError):
+            except (ValueError, RecursionError):  # msgspec's are the first
                 bad += 1
                 if bad > MOST_BAD:
                     raise UserError("these messages are not the page's") from None
@@ -173,4 +173,5 @@ class Streams:
         finally:
             for task in tasks:
                 task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.shield(player.end())

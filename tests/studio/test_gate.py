@@ -73,5 +73,13 @@ def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: 
 
 def test_bodies_that_are_not_the_pages_are_refused(studio: Any, tmp_path: Path) -> None:
     client = studio(tmp_path)
-    for body in (b"", b"{", b"[" * 50_000, b'{"run": 1}', b"x" * 100_000, b'{"run":"a","b":1}'):
+    for body in (
+        b"",
+        b"{",
+        b"[" * 50_000,
+        b'{"run": 1}',
+        b"x" * 100_000,
+        b'{"run":"a","b":1}',
+        b'{"run":"\xff"}',
+    ):
         assert client.ask("/api/stop", body)[0] == 400

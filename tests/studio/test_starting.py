@@ -1,5 +1,6 @@
 """The forms that start runs and contests."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +63,14 @@ def test_a_run_is_started_and_ends(studio: Any, tmp_path: Path) -> None:
     while processes() - before:  # until it has said that it ends
         assert client.ask("/api/runs")[1]["failures"] == {}
     assert client.ask("/api/start", RUN)[0] == 400
+
+
+def test_a_run_that_fails_says_why_until_its_folder_is_gone(studio: Any, tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    client = studio(root)
+    assert client.ask("/api/start", {**RUN, "flags": "--init nowhere"})[0] == 200
+    while not (found := client.ask("/api/runs")[1]["failures"]):
+        pass
+    assert "nowhere" in found["new"]
+    shutil.rmtree(root / "new")
+    assert client.ask("/api/runs")[1]["failures"] == {"new": "it ended with an error"}

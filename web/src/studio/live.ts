@@ -54,7 +54,7 @@ export class Live implements View {
           { class: "buttons" },
           this.pause,
           button("Step", () => this.single()),
-          button("Again", () => this.tell({ do: "again" })),
+          button("Next episode", () => this.tell({ do: "again" })),
           button("End", () => this.end()),
           speed,
           toggle("Where it looks", false, (on) =>
