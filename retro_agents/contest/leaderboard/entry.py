@@ -104,6 +104,8 @@ def read_entry(folder: Path) -> Entry:
     given = [name for name in PLAYERS if getattr(facts, name)]
     if len(given) != 1:
         raise UserError(f"{path}: give exactly one of {', '.join(PLAYERS)}; {HELP}")
+    if not facts.agent and (facts.checkpoint or facts.play or facts.flags):
+        raise UserError(f"{path}: only an agent has checkpoint, play or flags; {HELP}")
     if facts.onnx and facts.steps:
         raise UserError(f"{path}: an ONNX net does not learn, so its steps are 0; {HELP}")
     if facts.onnx:

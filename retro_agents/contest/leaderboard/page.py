@@ -49,10 +49,9 @@ class PageConfig:
 
 def row(entry: Entry, result: Result, season: Season) -> list[str]:
     """An entry's row."""
-    facts, costs = entry.facts, result.measured.get("costs", {})
-    runs = [cost for act in costs.values() for cost in act]
-    speed = entry.steps * len(runs) / (sum(cost["seconds"] for cost in runs) or 1)
-    memory = max((cost["memory"] for cost in runs), default=0)
+    facts, runs = entry.facts, [cost for act in result.measured.costs.values() for cost in act]
+    speed = entry.steps * len(runs) / (sum(cost.seconds for cost in runs) or 1)
+    memory = max((cost.memory for cost in runs), default=0)
     before = facts.pretraining
     blind = season.facts.entries.get(entry.name) == entry.sha256
     return [

@@ -31,6 +31,19 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 @final
+class Measured(msgspec.Struct, frozen=True):
+    """What no replay can prove."""
+
+    costs: dict[str, list[Cost]]
+    """Of each act's runs."""
+    hidden: bool
+    """Whether the season was kept from the entry."""
+    machine: dict[str, Any]
+    versions: dict[str, str | None]
+    commit: str
+
+
+@final
 class Act(msgspec.Struct, frozen=True):
     """The runs of an act, one per seed, and the SHA-256 of their recording."""
 
@@ -61,9 +74,7 @@ class Result(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """SHA-256 of the entry, the season and the game."""
     sha256: str
     """Of the inputs and all recordings."""
-    measured: dict[str, Any]
-    """costs: of each act's runs; hidden: whether the season was kept from the entry; the machine,
-    the versions and the commit."""
+    measured: Measured
 
 
 def folder_of(board: Path, season: Season, name: str) -> Path:
@@ -71,7 +82,7 @@ def folder_of(board: Path, season: Season, name: str) -> Path:
     return board / "results" / str(season.number) / name
 
 
-def proved(entry: Entry, season: Season, folder: Path, *, measured: dict[str, Any]) -> Result:
+def proved(entry: Entry, season: Season, folder: Path, *, measured: Measured) -> Result:
     """The result that the recordings in a folder prove, by playing them anew. Raises UserError if
     one is missing or damaged, or has another number of steps than the track."""
     acts: dict[str, Act] = {}
@@ -110,7 +121,7 @@ def keep(
     folder: Path,
     tapes: Mapping[str, Sequence[array]],
     *,
-    measured: dict[str, Any],
+    measured: Measured,
 ) -> Result:
     """Write the recordings of all acts and the result that they prove."""
     make_folder(folder)

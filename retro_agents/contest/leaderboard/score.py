@@ -14,13 +14,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
 from retro_agents.contest.leaderboard.play import Played, play
 from retro_agents.contest.leaderboard.references import is_reference, reference_runs
-from retro_agents.contest.leaderboard.result import Cost, Result, folder_of, keep
+from retro_agents.contest.leaderboard.result import (
+    Cost,
+    Measured,
+    Result,
+    folder_of,
+    keep,
+)
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
 from retro_agents.contest.leaderboard.unfinished import FOLDER, recall, remember
 from retro_agents.ground.errors import UserError, command
@@ -33,6 +37,7 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 
 BOARD = Path("leaderboard")
+PACKAGES = ("retro-contest-agents", "numpy", "torch", "wasmtime")
 ADVICE = "this system has no namespaces for users, so trust it, or enter an image"
 
 
@@ -62,13 +67,13 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     if hash_of(entry.folder, entry.agent) != entry.sha256:
         raise UserError(f"{entry.folder} has changed while it played: no entry may write there")
     tapes = {act: [played[act, seed].masks for seed in range(SEEDS)] for act in season.acts}
-    costs = {
-        act: [msgspec.to_builtins(cost_of(played[act, seed])) for seed in range(SEEDS)]
-        for act in season.acts
-    }
-    versions = {name: installed(name) for name in ("retro-contest-agents", "numpy", "wasmtime")}
-    measured = {"costs": costs, "hidden": can_hide() or bool(entry.facts.image)}
-    measured |= {"machine": machine(), "versions": versions, "commit": commit()}
+    measured = Measured(
+        costs={act: [cost_of(played[act, seed]) for seed in range(SEEDS)] for act in season.acts},
+        hidden=can_hide() or bool(entry.facts.image),
+        machine=machine(),
+        versions={name: installed(name) for name in PACKAGES},
+        commit=commit(),
+    )
     result = keep(entry, season, folder, tapes, measured=measured)
     shutil.rmtree(folder / FOLDER, ignore_errors=True)
     return result

@@ -23,6 +23,7 @@ BAD = [
     ({"who": "a\nb"}, "at `$.who`"),
     ({"onnx": "net.onnx", "command": ["x"]}, "exactly one of agent, onnx, command, image"),
     ({"onnx": "../mine/../../net.onnx"}, "there is no ../mine/../../net.onnx in the entry's"),
+    ({"checkpoint": "net"}, "only an agent has checkpoint, play or flags"),
     ({"agent": "ppo3"}, "no agent 'ppo3'"),
     ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
     ({"image": "busybox"}, "at `$.image`"),
