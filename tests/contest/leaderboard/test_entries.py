@@ -10,6 +10,7 @@ from cartridge.levels.season import open_season
 from retro_agents.contest.leaderboard.entry import command_of, read_entry
 from retro_agents.contest.leaderboard.net import Net
 from retro_agents.contest.leaderboard.page import main as page
+from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import current_season
 from retro_agents.contest.player import PlayerConfig
 from retro_agents.run.checkpoint import load_agent
@@ -101,6 +102,7 @@ def test_a_leaderboard_without_a_season_says_what_to_do(board, refused):
     assert "has no season: run where leaderboard/ is" in refused(board.score, board.entry())
 
 
-def test_ours_are_well_formed():
-    folders = sorted((ROOT / "leaderboard" / "entries").iterdir())
-    assert {"random", "oracle"} <= {read_entry(folder).name for folder in folders}
+def test_ours_are_well_formed_and_their_results_stand():
+    board = ROOT / "leaderboard"
+    entries = {path.name: read_entry(path) for path in sorted((board / "entries").iterdir())}
+    assert verified(entries["random"], current_season(board), board).finished < 0.1
