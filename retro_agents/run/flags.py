@@ -176,7 +176,8 @@ def _add_flag(group: Any, name: str, place: Place, *, text: str, required: bool)
     options: dict[str, Any] = {"help": text.replace("%", "%%")}
     many = get_origin(hint) in (tuple, list)
     if metavar := place.says("metavar"):
-        counts = ("*" if many else "?") if not required else "+" if many else None
+        needed = required and place.required
+        counts = ("*" if many else "?") if not needed else "+" if many else None
         group.add_argument(name, metavar=metavar, nargs=counts, **options)
     elif hint is bool:
         group.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **options)

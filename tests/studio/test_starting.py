@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from retro_agents.run.command_line import parse_command
+from retro_agents.studio.__main__ import StudioConfig
 from tests.studio.conftest import processes
 
 RUN = {"type": "run", "agent": "jerk", "name": "new", "levels": "BrambleWood.Act1"}
@@ -74,3 +76,8 @@ def test_a_run_that_fails_says_why_until_its_folder_is_gone(studio: Any, tmp_pat
     assert "nowhere" in found["new"]
     shutil.rmtree(root / "new")
     assert client.ask("/api/runs")[1]["failures"] == {"new": "it ended with an error"}
+
+
+def test_the_folder_is_runs_unless_another_is_given() -> None:
+    for words, folder in (([], "runs"), (["others"], "others")):
+        assert parse_command(StudioConfig, words, command="").runs == Path(folder)
