@@ -56,7 +56,7 @@ class ScoreConfig:
 
 def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     """Play all runs of an entry, and keep what they prove. Raises UserError if one of them cannot
-    be scored; then nothing is kept."""
+    be scored; then there is no result."""
     folder = folder_of(board, season, entry.name)
     if is_reference(entry):
         played = reference_runs(entry, season)
