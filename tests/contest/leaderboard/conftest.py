@@ -74,8 +74,8 @@ class Board:
         score([str(folder), "--board", str(self.root)])
         return self.result()
 
-    def check(self, folder: Path) -> None:
-        check([str(folder), "--board", str(self.root)])
+    def check(self, *folders: Path) -> None:
+        check([*map(str, folders), "--board", str(self.root)])
 
     @property
     def results(self) -> Path:

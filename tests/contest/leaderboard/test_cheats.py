@@ -124,4 +124,4 @@ def test_a_forged_result_or_recording_is_refused(board, refused, forge):
     board.check(folder)
     forge(result, board.results / f"{board.act}.tape")
     (board.results / "result.json").write_text(json.dumps(result))
-    assert "score the entry anew" in refused(board.check, folder)
+    assert "score the entry anew" in refused(board.check)
