@@ -1,5 +1,6 @@
 """The site's own checks, and the parts that it makes from the code."""
 
+import json
 import re
 import subprocess
 from xml.etree import ElementTree
@@ -84,3 +85,10 @@ def test_links_between_files_lead_somewhere():
             if not path.is_file() or anchor not in anchors(path):
                 dead.append(f"{name}: {link}#{anchor}")
     assert not dead
+
+
+def test_what_is_cited_is_this_version():
+    (version,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.M)
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+    json.loads((ROOT / ".zenodo.json").read_text())
