@@ -83,8 +83,8 @@ def test_all_extras_but_the_known_ones_are_installed_and_once(checkout: Path) ->
         more = set(installed.split(",")) - extras
         extras |= more
         assert install(checkout, *arguments).returncode == 0 and not calls(checkout)
-    assert more == {"actors", "dev"}
-    assert extras == set(EXTRAS.values()) - NOT_INSTALLED | {"dev"}
+    assert more == {"actors", "docs", "dev"}
+    assert extras == set(EXTRAS.values()) - NOT_INSTALLED | {"docs", "dev"}
     assert install(checkout).returncode == 0 and not calls(checkout)
 
 
@@ -144,15 +144,17 @@ def test_every_dependency_and_theirs_are_pinned() -> None:
     assert "+" not in "".join(pins.values())  # a local tag would forbid other builds of torch
 
 
+TOOLS = {"all", "dev", "docs"}
+"""Extras of which no module is imported by a command."""
 WRAPPERS = {"array-api-compat", "moviepy"}
 """What only Gymnasium's wrappers import."""
 
 
 def test_what_an_extra_brings_is_known_where_it_is_missing() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(EXTRAS.values()) == set(extras) - {"all", "dev"}
+    assert set(EXTRAS.values()) == set(extras) - TOOLS
     found = packages_distributions()  # without what is not installed: its module has its name
-    for extra in set(extras) - {"all", "dev"}:
+    for extra in set(extras) - TOOLS:
         modules = {name for name, brought in EXTRAS.items() if brought == extra}
         brought = {canonicalize_name(d) for m in modules for d in found.get(m, [m])}
         named = {Requirement(r).name for r in extras[extra]}
