@@ -95,7 +95,8 @@ def proved(entry: Entry, season: Season, folder: Path, *, measured: Measured) ->
         acts[act] = Act(sum(run.score for run in runs) / SEEDS, runs, file_hash(path))
     scores = {act: {k: run.score for k, run in enumerate(one.runs)} for act, one in acts.items()}
     low, high = statistics.t_interval(statistics.seed_means(scores))
-    low, high = max(low, 0.0), min(high, MOST)  # nothing beyond is possible
+    # Nothing beyond is possible; SciPy's versions may differ in the last digits.
+    low, high = round(max(low, 0.0), 3), round(min(high, MOST), 3)
     runs = [run for one in acts.values() for run in one.runs]
     inputs = {"entry": entry.sha256, "season": season.sha256, "game": season.engine}
     text = "\n".join([*inputs.values(), *(one.recording for one in acts.values())])
