@@ -5,6 +5,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.modules["gym"] = None  # type: ignore[assignment]  Stable-Baselines3 tries it, and it warns
 
 from retro_agents.ground.results import installed  # noqa: E402
 
