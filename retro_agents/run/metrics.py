@@ -94,7 +94,7 @@ class Metrics(AbstractContextManager):
         resume_step: int | None = None,
         tensorboard: bool = True,
         track: str = "",
-        track_with: Sequence[str] = (),
+        track_with: str = "",
         config: Mapping[str, Any] | None = None,
         rollout: Callable[[], Mapping[str, float]] = dict,
     ) -> None:

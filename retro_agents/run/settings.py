@@ -59,8 +59,8 @@ class RunSettings:
     track: str = report("", "contest", needs=("{}",))
     """Service to which metrics are sent too: wandb, trackio or mlflow, each an extra of that name,
     or PACKAGE.MODULE:FUNCTION, which returns a tracker (retro_agents/run/tracking.py)."""
-    track_with: tuple[str, ...] = report((), "contest", only_with="track")
-    """What the service is told: project=, entity=, group=, tags=A,B, mode=."""
+    track_with: str = report("", "contest", only_with="track")
+    """What the service is told: "project=mine group=seeds tags=a,b mode=offline entity=us"."""
     device: str = machine("auto", "contest", common=True, other_names=("cuda", "gpu"))
     """cpu, cuda, cuda:1, or auto: cuda if available."""
 

@@ -8,7 +8,7 @@ the disk is in the run's folder.
 import importlib
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -33,10 +33,10 @@ class Tracker(Protocol):
         """The run has ended, or was interrupted."""
 
 
-def read_options(words: Sequence[str]) -> dict[str, str]:
-    """KEY=VALUE -> options. Raises UserError if a word has another form."""
+def read_options(text: str) -> dict[str, str]:
+    """Words KEY=VALUE -> options. Raises UserError if a word has another form."""
     options: dict[str, str] = {}
-    for word in words:
+    for word in text.split():
         name, _, value = word.partition("=")
         if name not in OPTIONS or not value or name in options:
             raise UserError(
@@ -51,7 +51,7 @@ def begin(
     run_dir: Path,
     *,
     config: Mapping[str, Any],
-    options: Sequence[str] = (),
+    options: str = "",
     resumes: bool = False,
 ) -> Tracker:
     """Begins a run of the service, or resumes the one of this folder. Raises UserError if it does

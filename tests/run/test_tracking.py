@@ -31,7 +31,7 @@ def mlflow(monkeypatch):
 
 def test_mlflow_keeps_to_the_runs_folder_and_is_resumed(mlflow, tmp_path):
     config = {"gamma": 0.9, "run": {"seed": 3}}
-    tracker = begin("mlflow", tmp_path, config=config, options=["tags=a,b", "group=g"])
+    tracker = begin("mlflow", tmp_path, config=config, options="tags=a,b group=g")
     tracker.log({"loss": 0.5}, step=4)
     tracker.finish()
     begin("mlflow", tmp_path, config=config, resumes=True)
@@ -46,7 +46,7 @@ def test_mlflow_keeps_to_the_runs_folder_and_is_resumed(mlflow, tmp_path):
 def test_what_wandb_is_told_beside_the_run(monkeypatch, tmp_path):
     said = {}
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=said.update))
-    options = ["project=mine", "entity=us", "group=g", "tags=a,b", "mode=offline"]
+    options = "project=mine entity=us group=g tags=a,b mode=offline"
     begin("wandb", tmp_path, config={}, options=options)
     assert {name: said[name] for name in ("project", "entity", "group", "tags", "mode")} == {
         "project": "mine",
@@ -62,17 +62,17 @@ def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
         return SimpleNamespace(log=print, finish=print, was=(run_dir, config, options, resumes))
 
     monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(begin=mine))
-    tracker = begin("mine:begin", tmp_path, config={"a": 1}, options=["group=g"], resumes=True)
+    tracker = begin("mine:begin", tmp_path, config={"a": 1}, options="group=g", resumes=True)
     assert tracker.was == (tmp_path, {"a": 1}, {"group": "g"}, True)
 
 
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("nobody.there:begin", [], "No module named 'nobody'"),
-        ("sys:nothing", [], "does not begin"),
-        ("mlflow", ["entity=us"], "mlflow takes only project, group, tags"),
-        ("trackio", ["mode=offline"], "trackio takes only project, group"),
+        ("nobody.there:begin", "", "No module named 'nobody'"),
+        ("sys:nothing", "", "does not begin"),
+        ("mlflow", "entity=us", "mlflow takes only project, group, tags"),
+        ("trackio", "mode=offline", "trackio takes only project, group"),
     ],
 )
 def test_what_cannot_begin_is_one_line(name, options, says, mlflow, monkeypatch, tmp_path):
@@ -81,10 +81,10 @@ def test_what_cannot_begin_is_one_line(name, options, says, mlflow, monkeypatch,
         begin(name, tmp_path, config={}, options=options)
 
 
-@pytest.mark.parametrize("words", [["project"], ["owner=us"], ["tags="], ["mode=a", "mode=b"]])
+@pytest.mark.parametrize("words", ["project", "owner=us", "tags=", "mode=a mode=b"])
 def test_options_that_nobody_takes_are_refused(words):
     with pytest.raises(UserError, match="expected KEY=VALUE"):
-        RunSettings(track="wandb", track_with=tuple(words))
+        RunSettings(track="wandb", track_with=words)
 
 
 def test_a_service_that_nobody_knows_is_refused():
