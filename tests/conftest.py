@@ -161,9 +161,10 @@ def without_libgl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         sys.modules.pop(name, None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ray_address() -> Iterator[str]:
-    """A Ray cluster of this machine, for all tests: one takes seconds to start."""
+    """A Ray cluster of this machine, for a file's tests: one takes seconds to start. Once a process
+    has had another cluster, as a population's tests have, Ray cancels actors on an earlier one."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     utils = pytest.importorskip("ray.cluster_utils")
     arguments = {"num_cpus": 4, "include_dashboard": False}
