@@ -100,6 +100,19 @@ def test_a_step_goes_against_the_gradient_of_the_readmes_loss(flags):
         np.testing.assert_allclose((was - now).detach(), step, rtol=2e-3, atol=1e-5)
 
 
+def test_the_kl_divergence_is_from_the_policy_that_acted():
+    """Schulman's estimate, which is never negative: ratio − 1 − log ratio."""
+    net, batch = made(TINY)
+    images = torch.from_numpy(batch.obs).movedim(-1, -3)
+    steps, count = batch.actions.shape
+    known, found = {"state": torch.zeros(count, 0), "starts": torch.ones(count, dtype=bool)}, []
+    with torch.no_grad():
+        for t in range(steps):
+            logp = net(images[t], **known)[0].log_softmax(1)[range(count), batch.actions[t]].numpy()
+            found.append(np.expm1(logp - batch.logp[t]) - (logp - batch.logp[t]))
+    assert learned(TINY)[1]["kl"] == pytest.approx(float(np.mean(found)), rel=1e-4)
+
+
 def assert_same_weights(one, other, **tolerance):
     for left, right in zip(one.parameters(), other.parameters(), strict=True):
         np.testing.assert_allclose(left.detach(), right.detach(), **tolerance)

@@ -59,10 +59,10 @@ def test_projection_matches_the_slow_algorithm(seed):
 
 
 def test_the_clipped_share_is_the_probability_outside_the_atoms():
-    z, probs = torch.linspace(-1.0, 1.0, 3), torch.tensor([[0.2, 0.3, 0.5]]).expand(5, 3)
-    returns = torch.tensor([0.0, 0.75, -3.0, 1.0, 1.25])
-    share = clipped_share(probs, returns, torch.tensor([0.5, 0.5, 0.5, 0.0, 0.0]), z)
-    torch.testing.assert_close(share, torch.tensor([0.0, 0.5, 1.0, 0.0, 1.0]))
+    z, probs = torch.linspace(-1.0, 1.0, 3), torch.tensor([[0.2, 0.3, 0.5]]).expand(6, 3)
+    returns = torch.tensor([0.0, 0.75, -3.0, 1.0, 1.25, -1.0])
+    share = clipped_share(probs, returns, torch.tensor([0.5, 0.5, 0.5, 0.0, 0.0, 0.0]), z)
+    torch.testing.assert_close(share, torch.tensor([0.0, 0.5, 1.0, 0.0, 1.0, 0.0]))
 
 
 def test_values_are_expectations_and_only_probabilities_have_atoms():
