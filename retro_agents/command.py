@@ -77,10 +77,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def train(words: list[str]) -> None:
     """Start an agent's trainer. What learns is not imported for help or completions."""
-    from retro_agents.run.agents import AGENTS, find_given, is_package
+    from retro_agents.run.agents import find_given, is_package, known_agents
     from retro_agents.run.command_line import load_run_config
 
-    agents = filter(is_package, [*AGENTS, *words[:1]])
+    agents = dict.fromkeys([*known_agents(), *filter(is_package, words[:1])])
     word = chosen(words, {agent: find_given(agent).about for agent in agents}, "train ")
     if not word:
         return

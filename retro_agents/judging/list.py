@@ -20,7 +20,7 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.ground.output import printable
 from retro_agents.run import provenance
-from retro_agents.run.agents import AGENTS, find_given, is_package, shipped
+from retro_agents.run.agents import find_given, known_agents, shipped
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import preset_names, read_file
 from retro_agents.run.fields import positional
@@ -42,7 +42,7 @@ def lines(what: str, of: str) -> Iterator[str]:
     """The lines to print. Raises UserError if the name is unknown, or if none may be given."""
     if of and what in ("splits", "agents"):
         raise UserError(f"--of is for levels, presets and runs: leave it out with {what}")
-    agents = [name for name in AGENTS if is_package(name)]
+    agents = known_agents()
     if what == "levels":
         splits = [of] if of else split_names()
         yield from dict.fromkeys(level for split in splits for level in level_names(split))

@@ -144,6 +144,11 @@ def _package(name: str) -> AgentPackage:
     return AgentPackage(name, home)
 
 
+def known_agents() -> list[str]:
+    """The agents that are here: the project's, then those that installed distributions register."""
+    return [name for name in dict.fromkeys([*AGENTS, *sorted(_registered())]) if is_package(name)]
+
+
 def _registered() -> set[str]:
     """Names of the agents that installed distributions register. The current folder is left out,
     since anything may have been unpacked there."""
@@ -154,8 +159,7 @@ def _registered() -> set[str]:
 
 
 def _unknown(name: str) -> UserError:
-    known = [agent for agent in AGENTS if is_package(agent)]
-    return UserError(f"no agent {name!r} is installed here; {nearest_text(name, known)}")
+    return UserError(f"no agent {name!r} is installed here; {nearest_text(name, known_agents())}")
 
 
 def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:

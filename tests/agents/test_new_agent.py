@@ -32,6 +32,7 @@ def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys)
     run = ["red_fox.train", "--levels", "BrambleWood.Act1", "--run-dir", "mine", "--num-envs", "2"]
     said(*run, "--timesteps", "200", "--checkpoint-every", "100")
     assert "300/300 steps" in said(*run[:1], "--run-dir", "mine", "--resume", "--timesteps", "300")
+    assert "red_fox" in said("retro_agents", "list", "agents")
     said("retro_agents", "evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores")
     assert (tmp_path / "scores" / "result.json").is_file()
 
