@@ -1,8 +1,9 @@
 """Speed of PPO2 where a GPU learns: whole cycles, and their parts alone, with and without graphs.
 
-python -m lab.benchmarks.gpu --out FILE [--cases small,nature,impala] [--seconds 8] [FLAG VALUE ...]
+python -m lab.benchmarks.gpu --out FILE [--cases small,procgen] [--seconds 8] [FLAG VALUE ...]
 
-Further flags are `ppo2.train`'s. Each case plays BrambleDash natively in 84x84 grey.
+Further flags are `ppo2.train`'s. small, nature and impala play BrambleDash natively in 84x84 grey;
+procgen is the competition's preset, -halves with its environments in two groups, -480 with as many.
 """
 
 import argparse
@@ -23,20 +24,22 @@ from retro_agents.ground.errors import command
 from retro_agents.ground.results import write_result
 from retro_agents.run.distributed import Group
 
-SHARED = [
+BRAMBLE = [
     *("--preset", "pretrain"),
     *("--levels", "bramble-train"),
     *("--num-envs", "1024"),
     *("--rollout-steps", "64"),
     *("--minibatches", "8"),
-    *("--device", "cuda"),
     *("--precision", "bf16"),
-    *("--timesteps", "1000000000"),
 ]
+PROCGEN = ["--preset", "procgen-competition", "--precision", "bf16", "--env-threads", "16"]
 CASES = {
-    "small": [],
-    "nature": ["--widths", "32,64,64", "--hidden", "512"],
-    "impala": ["--encoder", "impala", "--widths", "16,32,32", "--hidden", "256"],
+    "small": BRAMBLE,
+    "nature": [*BRAMBLE, "--widths", "32,64,64", "--hidden", "512"],
+    "impala": [*BRAMBLE, "--encoder", "impala", "--widths", "16,32,32", "--hidden", "256"],
+    "procgen": PROCGEN,
+    "procgen-halves": [*PROCGEN, "--act-parts", "2"],
+    "procgen-480": [*PROCGEN, "--num-envs", "480", "--rollout-steps", "20", "--act-parts", "2"],
 }
 GRAPHS = {"plain": ["--no-cuda-graphs"], "graphs": [], "compiled": ["--compile"]}
 
@@ -53,7 +56,8 @@ def seconds_of(work: Callable[[], Any]) -> float:
 def measure(flags: list[str], *, seconds: float, run_dir: str) -> dict[str, float]:
     """Agent steps per second of whole cycles, of their two halves, and of acting and of the game
     alone: medians over cycles."""
-    config = parse([*SHARED, *flags, "--run-dir", run_dir])
+    own = ["--device", "cuda", "--timesteps", "1000000000", "--run-dir", run_dir]
+    config = parse([*flags, *own])
     training = Training(config, config.run.num_envs)
     collector, random = training.collector, np.random.default_rng(0)
     spans: list[list[float]] = []
