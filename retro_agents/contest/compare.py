@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, final
 
-import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from retro_agents.contest.match.folder import read_facts
-from retro_agents.contest.match.scores import read_scores
+from retro_agents.contest.match.scores import ContestScores, read_scores
+from retro_agents.contest.stored import read_stored, shipped, stored_file
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.names import nearest_text
-from retro_agents.ground.results import read_result, store
+from retro_agents.ground.results import store
 from retro_agents.ground.statistics import Interval, Runs
 from retro_agents.judging.score import read_episodes
 from retro_agents.judging.tables import terminal_table
@@ -29,8 +28,6 @@ from retro_agents.run.config import read_file
 from retro_agents.run.fields import positional
 from retro_agents.run.plot import picture
 
-RESULTS = Path(__file__).parent / "results"
-"""Results of contests that are shipped with the project."""
 MOST = 10_000.0
 """The most that a level of the contest pays."""
 
@@ -66,31 +63,18 @@ class Compared:
     better_interval: Interval
 
 
-class _Row(msgspec.Struct):
-    level: str
-    by_seed: dict[str, float]
-
-
-class _Result(msgspec.Struct):
-    levels: list[_Row]
-
-
 def runs_of(entry: str) -> Runs:
     """The scores of an entry: level -> seed -> mean return. Raises UserError if it has none."""
     path = Path(entry)
     if (path / "contest.json").is_file():
-        planned = [(name, seed) for name, seed in read_facts(path).get("planned", ())]
-        return {row.level: dict(row.by_seed) for row in read_scores(path, planned=planned).levels}
-    stored = path if path.suffix == ".json" else RESULTS / f"{entry}.json"
-    if stored.is_file():
-        return stored_runs(stored)
+        return by_level(read_scores(path))
+    if stored := stored_file(entry):
+        return by_level(read_stored(stored)[1])
     found: dict[str, dict[int, float]] = {}
     for number, folder in enumerate(map(Path, entry.split(","))):
         if not (folder / "episodes.csv").is_file():
-            names = sorted(file.stem for file in RESULTS.glob("*.json"))
-            raise UserError(
-                f"{folder} is neither a contest nor a run; {nearest_text(entry, names)}"
-            )
+            near = nearest_text(entry, shipped())
+            raise UserError(f"{folder} is neither a contest nor a run; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
@@ -103,6 +87,11 @@ def runs_of(entry: str) -> Runs:
     return {level: dict(scores) for level, scores in found.items()}
 
 
+def by_level(scores: ContestScores) -> Runs:
+    """The scores of a contest: level -> seed -> mean return."""
+    return {row.level: dict(row.by_seed) for row in scores.levels}
+
+
 def labels_of(entries: Sequence[str]) -> dict[str, str]:
     """Label -> entry: the names of its folders, or all of it if two have the same."""
     names = [",".join(Path(part).name for part in entry.split(",")) for entry in entries]
@@ -110,16 +99,6 @@ def labels_of(entries: Sequence[str]) -> dict[str, str]:
         name if names.count(name) == 1 else entry: entry
         for name, entry in zip(names, entries, strict=True)
     }
-
-
-def stored_runs(path: Path) -> Runs:
-    """The scores in a contest's result.json. Raises UserError if it is none."""
-    expected = "give the result.json of a contest"
-    try:
-        result = msgspec.convert(read_result(path, expected=expected), _Result)
-    except msgspec.ValidationError:
-        raise UserError(f"{path} holds no scores by seed: {expected}") from None
-    return {row.level: {int(s): r for s, r in row.by_seed.items()} for row in result.levels}
 
 
 def compared(entries: dict[str, Runs]) -> list[Compared]:

@@ -18,6 +18,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
+from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.studio import curves, judged
@@ -246,7 +247,7 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/configs": studio.configs,
         "/api/episodes": studio.episodes,
         "/api/file": studio.file,
-        "/api/shipped": lambda _: answer(judged.shipped()),
+        "/api/shipped": lambda _: answer(shipped()),
         "/api/contests": lambda _: answer(judged.contests(studio.index)),
         "/api/sweeps": lambda _: answer(judged.sweeps(studio.index)),
         "/api/report": studio.report,

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from retro_agents.contest.compare import RESULTS, compared, runs_of
+from retro_agents.contest.compare import compared, runs_of
 from retro_agents.contest.match.folder import read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
+from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs
 from retro_agents.studio.curves import experiment_of
@@ -38,11 +39,6 @@ class Comparison(msgspec.Struct, forbid_unknown_fields=True):
     entries: list[Entry]
     seeds: bool = False
     """Whether runs with one config, but for the seed, become one entry."""
-
-
-def shipped() -> list[str]:
-    """The names of the results that are shipped."""
-    return sorted(file.stem for file in RESULTS.glob("*.json"))
 
 
 def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:

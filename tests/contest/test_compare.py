@@ -42,7 +42,7 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     [
         (["random"], "two entries"),
         (["random", "jerk-recoverin"], "did you mean 'jerk-recovering'"),
-        (["random", "{file}"], "holds no scores by seed"),
+        (["random", "{file}"], "is not a contest's result"),
         (["random", "{folder}"], "neither a contest nor a run"),
     ],
 )

@@ -108,11 +108,15 @@ class ContestScores:
 
 
 def read_scores(out: Path, *, planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
+    """The scores of a contest's folder, see `scores_of`. Raises UserError if nothing was begun."""
+    return scores_of(read_played(out), planned)
+
+
+def scores_of(played: list[Played], planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
     """Rows per level and overall. A seed has an overall score only if all its levels were played.
 
-    planned: levels and seeds that the contest was to play. Raises UserError if nothing was begun.
+    planned: levels and seeds that the contest was to play.
     """
-    played = read_played(out)
     names = sorted({one.level for one in played})
     seeds = sorted({one.seed for one in played})
     there = {(one.level, one.seed): one for one in played}

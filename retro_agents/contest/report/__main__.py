@@ -19,6 +19,9 @@ class ReportConfig:
 
     folders: list[Path] = positional("DIR")
     """Folders that `retro-agents contest run` wrote."""
+    beside: tuple[str, ...] = ()
+    """Stored results to put beside them, on the levels that they played: a contest's result.json,
+    or hold-right, jerk-hybrid, jerk-recovering, random, run-and-jump, which are shipped."""
     out: Path = Path("report.html")
     """HTML file to write."""
     films: bool = True
@@ -35,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from retro_agents.contest.report.contests import best_films, read_entries, read_references
     from retro_agents.contest.report.page import page
 
-    entries = read_entries(config.folders)
+    entries = read_entries(config.folders, config.beside)
     references = read_references(entries)
     make_folder(config.out.parent)  # before the films are made
     shown = best_films(entries) if config.films else []

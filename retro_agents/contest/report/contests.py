@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, final
 
@@ -13,12 +13,20 @@ from numpy.typing import NDArray
 
 from retro_agents.contest.match.folder import read_facts
 from retro_agents.contest.match.job import BEST
-from retro_agents.contest.match.scores import ContestScores, LevelScore, Played, read_scores
+from retro_agents.contest.match.scores import (
+    ContestScores,
+    LevelScore,
+    Played,
+    read_scores,
+    scores_of,
+)
 from retro_agents.contest.report.charts import Curve
 from retro_agents.contest.report.films import Film, film
+from retro_agents.contest.stored import read_stored, shipped, stored_file
 from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import games, rom_hash, rom_of
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.names import nearest_text
 from retro_agents.ground.progress import Progress
 from retro_agents.judging.score import episode_columns, shown_names
 
@@ -44,15 +52,17 @@ class Facts(msgspec.Struct):
 @final
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One contest's folder. curves: by level and seed, see `curve`; progress: of all episodes, see
-    `progress_shares`."""
+    """One contest's folder, or a stored result, of which only the scores are known.
+
+    curves: by level and seed, see `curve`; progress: of all episodes, see `progress_shares`, None
+    if stored."""
 
     label: str
     timesteps: int
     scores: ContestScores
     x: NDArray[np.float64]
     curves: dict[tuple[str, int], NDArray[np.float64]]
-    progress: NDArray[np.float64]
+    progress: NDArray[np.float64] | None
     facts: Facts
 
     @property
@@ -86,9 +96,16 @@ class Shown:
     """Why there is no film; "" if there is one."""
 
 
-def read_entries(folders: Sequence[Path]) -> list[Entry]:
-    """One entry per folder, the best first, with distinct labels. Raises UserError."""
+def read_entries(folders: Sequence[Path], stored: Sequence[str] = ()) -> list[Entry]:
+    """One entry per folder and stored result, the best first, with distinct labels.
+
+    stored: shipped names or files, of which the levels that the folders' contests played are read.
+    Raises UserError.
+    """
     entries = [read_entry(folder) for folder in folders]
+    levels = {level for entry in entries for level in entry.by_level}
+    entries += [stored_entry(name, levels) for name in stored]
+    folders = [*folders, *map(Path, stored)]
     plain = [entry.label for entry in entries]
     names = [folder.resolve().name for folder in folders]
     named = [f"{label} [{name}]" for label, name in zip(plain, names, strict=True)]
@@ -101,10 +118,7 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
 
 def read_entry(folder: Path) -> Entry:
     """Read a contest's folder. Raises UserError if it is none."""
-    try:
-        facts = msgspec.convert(read_facts(folder), Facts)
-    except msgspec.ValidationError as error:
-        raise UserError(f"{folder}/contest.json is damaged ({error}): move it away") from None
+    facts = facts_of(read_facts(folder), folder / "contest.json")
     scores = read_scores(folder, planned=facts.planned)
     steps = facts.timesteps or max(one.steps for one in scores.played)
     x = np.linspace(0.0, steps, GRID)
@@ -119,6 +133,36 @@ def read_entry(folder: Path) -> Entry:
     label = (facts.name or folder.name) + (f", {facts.mode}" if facts.mode else "")
     shares = progress_shares(np.concatenate(reached))
     return Entry(label, steps, scores, x, curves, shares, facts)
+
+
+def stored_entry(name: str, levels: Collection[str]) -> Entry:
+    """A stored result on these levels; its curves are their last points, the scores. Raises
+    UserError if it is none, or has none of the levels."""
+    path = stored_file(name)
+    if path is None:
+        near = nearest_text(name, shipped())
+        raise UserError(
+            f"no stored result {name!r}: give a contest's result.json, or a name; {near}"
+        )
+    who, found = read_stored(path)
+    played = [one for one in found.played if one.level in levels]
+    if not played:
+        raise UserError(f"{name} has none of the levels that the contests played: leave it out")
+    scores = scores_of(played, [job for job in found.missing if job[0] in levels])
+    facts = facts_of(who, path)
+    steps = facts.timesteps or max(one.steps for one in played)
+    x = np.linspace(0.0, steps, GRID)
+    curves = {(one.level, one.seed): curve({}, x, end=one.steps, score=one.mean) for one in played}
+    label = name if path.stem == name else facts.name or path.stem
+    return Entry(f"{label} (stored)", steps, scores, x, curves, None, facts)
+
+
+def facts_of(read: dict[str, Any], path: Path) -> Facts:
+    """What a report needs of contest.json. Raises UserError if the file is damaged."""
+    try:
+        return msgspec.convert(read, Facts)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{path} is damaged ({error}): move it away") from None
 
 
 def curve(

@@ -58,7 +58,7 @@ def page(
         levels_differ=len({frozenset(entry.by_level) for entry in entries}) > 1,
         roms_differ=len({game for game, _ in roms}) < len(roms),
         curves=learning_curves(entries),
-        progress=[progress_chart(entry, number) for number, entry in enumerate(entries)],
+        progress=progress_charts(entries),
         strokes=[stroke(number) for number in range(len(entries) + len(references))],
         notes=notes,
     )
@@ -105,12 +105,18 @@ def learning_curves(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
     return charts
 
 
-def progress_chart(entry: Entry, number: int) -> tuple[str, str]:
-    """Chart of how far episodes came, and its tooltips."""
-    often = f"most often {100 * int(entry.progress.argmax()) // BINS} % of the level"
-    words = often if entry.progress.any() else "no episode has ended"
-    chart = histogram(entry.progress, number=number, x_label="furthest point, % of the level")
-    text = svg(chart, told=f"How far the episodes of {entry.label} came: {words}")
-    width = 100 // BINS
-    bars = [f"{k * width} to {(k + 1) * width} %: {s:.1%}" for k, s in enumerate(entry.progress)]
-    return text, hover(chart, bars, part=0.5 / BINS)
+def progress_charts(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
+    """(heading, chart, tooltips) of how far episodes came, unless an entry has no episodes."""
+    charts = []
+    for number, entry in enumerate(entries):
+        shares = entry.progress
+        if shares is None:
+            continue
+        often = f"most often {100 * int(shares.argmax()) // BINS} % of the level"
+        words = often if shares.any() else "no episode has ended"
+        chart = histogram(shares, number=number, x_label="furthest point, % of the level")
+        text = svg(chart, told=f"How far the episodes of {entry.label} came: {words}")
+        width = 100 // BINS
+        bars = [f"{k * width} to {(k + 1) * width} %: {s:.1%}" for k, s in enumerate(shares)]
+        charts.append((entry.label, text, hover(chart, bars, part=0.5 / BINS)))
+    return charts

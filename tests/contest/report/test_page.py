@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from statistics import fmean
 
 import numpy as np
 import pytest
 
+from retro_agents.contest.compare import runs_of
 from retro_agents.contest.report.__main__ import main
 from retro_agents.contest.report.contests import read_entries, read_references
 from retro_agents.games.retro.integrations import rom_hash
@@ -153,6 +155,36 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
     order = [head for head in heads if head in ("2,000", "much", "1,000", "little")]
     assert order == ["2,000", "much", "1,000", "little"]
     assert text.count('class="best"') == 2 * len(LEVELS) and "different numbers of steps" in text
+
+
+def test_stored_results_stand_beside_a_contest_on_its_levels(tmp_path):
+    mine = write_contest(tmp_path / "mine", "mine", seeds=2, score=5000.0, level=LEVELS[1])
+    out, stored = tmp_path / "r.html", ["random", "jerk-hybrid"]
+    main([str(mine), "--beside", *stored, "--out", str(out), "--no-films"])
+    text = out.read_text()
+    head, row = Checker(text).tables["levels"]
+    for name in stored:
+        mean = fmean(runs_of(name)[f"{GAME}:{LEVELS[1]}"].values())
+        cell = row[[cell.strip() for cell in head].index(f"{name} (stored)")]
+        assert cell.split()[0] == f"{mean:,.0f}"
+    assert "different levels" not in text
+    assert "episodes of mine came" in text and "episodes of random (stored) came" not in text
+
+
+@pytest.mark.parametrize(
+    ("beside", "says"),
+    [
+        ("jerk-hybri", "did you mean 'jerk-hybrid'"),
+        ("{mine}/contest.json", "is not a contest's result"),
+        ("random", "none of the levels"),
+    ],
+)
+def test_what_cannot_stand_beside_a_contest_is_one_line(beside, says, tmp_path, capsys):
+    mine = write_contest(tmp_path / "mine", "mine", seeds=1, score=1.0, level="Nowhere.Act1")
+    with pytest.raises(SystemExit) as stop:
+        main([str(mine), "--beside", beside.format(mine=mine), "--out", str(tmp_path / "r.html")])
+    said = capsys.readouterr().err
+    assert stop.value.code == 2 and said.count("\n") == 1 and says in said
 
 
 def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, capsys):
