@@ -68,8 +68,6 @@ class ESConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.run.practice:
-            raise UserError("--practice is for agents that learn from single steps: leave it out")
         if self.run.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
 

@@ -113,8 +113,6 @@ class JerkConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.run.practice:
-            raise UserError("--practice is for agents that learn from single steps: leave it out")
         if self.slots and not (self.recover and self.go_on):
             raise UserError("slots need to know where a replay fails: add --recover --go-on")
         if self.policy_replays + self.memory_share > 1.0:

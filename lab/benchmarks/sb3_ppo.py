@@ -35,7 +35,7 @@ from retro_agents.run.distributed import Group
 from retro_agents.run.folder import Reports, reports
 
 LACKING: dict[str, Any] = {
-    **dict.fromkeys(("practice", "rnd", "novelty", "dropout", "convolution_l2", "kl_penalty"), 0.0),
+    **dict.fromkeys(("rnd", "novelty", "dropout", "convolution_l2", "kl_penalty"), 0.0),
     **dict.fromkeys(("evaluate_every", "sight_every", "num_checkpoints", "video_every"), 0),
     **dict.fromkeys(("augment", "encoder_parts"), ""),
     "resume": False,

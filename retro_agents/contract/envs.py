@@ -93,8 +93,6 @@ class VectorEnv(Protocol):
     """Whether `save_states` and `restore_states` work."""
     resets_rows: bool
     """Whether `reset` can reset single rows, with levels and seeds of their own."""
-    restarts_rows: bool
-    """Whether `save_row` and `restart` work."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -134,18 +132,6 @@ class VectorEnv(Protocol):
 
     def send_newest_frames(self) -> None:
         """From now on, `step_wait` may return only the newest frame of each observation."""
-        ...
-
-    def save_row(self, row: int) -> dict[str, Any]:
-        """Returns a row's state, for `restart`. Works only where `restarts_rows`, while no step of
-        the row runs."""
-        ...
-
-    def restart(self, row: int, state: dict[str, Any]) -> NDArray[np.uint8]:
-        """Begins an episode of a row where `save_row` was called, in any row of environments with
-        the same settings. Returns the observation [C,H,W], whose newest frame stands for those
-        before it. The return so far counts, steps begin at 0; random numbers and the turn of
-        levels are the row's own."""
         ...
 
     def close(self) -> None:

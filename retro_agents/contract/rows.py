@@ -19,7 +19,6 @@ class VectorBase(gymnasium.vector.VectorEnv):
 
     workers: Sequence[int] = ()
     """Process ids of the workers, if there are any."""
-    restarts_rows = False
 
     def __init__(self, num_envs: int, spec: EnvSpec) -> None:
         self.num_envs, self.env_spec = num_envs, spec
@@ -57,14 +56,6 @@ class VectorBase(gymnasium.vector.VectorEnv):
 
     def send_newest_frames(self) -> None:
         """See `contract.envs.VectorEnv`; these send whole observations."""
-
-    def save_row(self, row: int) -> dict[str, Any]:
-        """See `contract.envs.VectorEnv`."""
-        raise NotImplementedError("these rows cannot be restarted")
-
-    def restart(self, row: int, state: dict[str, Any]) -> NDArray[np.uint8]:
-        """See `contract.envs.VectorEnv`."""
-        raise NotImplementedError("these rows cannot be restarted")
 
     def assert_open(self) -> None:
         """Raises RuntimeError if the environment is closed."""

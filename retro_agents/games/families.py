@@ -11,7 +11,6 @@ import numpy as np
 
 from retro_agents.contract.envs import Expert, VectorEnv
 from retro_agents.games.film import Filmed
-from retro_agents.games.practice import Practice
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints, step_of
 from retro_agents.ground.names import named
@@ -170,11 +169,8 @@ def make_for(config: Any, **options: Any) -> VectorEnv:
     """The environments that an agent's config describes in `run` and `env`; options: of `make`."""
     run = config.run
     own = {"num_envs": run.num_envs, "seed": run.seed, "rotate_every": run.rotate_every}
-    first = options.get("part", slice(None)).start or 0
-    envs: Any = make(run.levels, config.env, **own, **options)
-    if run.practice:
-        envs = Practice(envs, run.practice, seed=run.seed, first=first)
-    if not run.video_every or first:
+    envs = make(run.levels, config.env, **own, **options)
+    if not run.video_every or options.get("part", slice(None)).start:
         return envs
     folder = Path(run.run_dir)
     saved = complete_checkpoints(folder / "checkpoints") if run.resume else []

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import Natural, Seed, Share, check
-from retro_agents.run.fields import field, learning, machine, report, start
+from retro_agents.ground.ranges import Natural, Seed, check
+from retro_agents.run.fields import field, machine, report, start
 from retro_agents.run.tracking import SERVICES, read_options
 
 
@@ -34,9 +34,6 @@ class RunSettings:
     rotate_every: Natural = field(5_000, "contest", common=True)
     """Agent steps that an environment plays a level before the next one; 0: one episode if there
     are more levels than environments, otherwise without end."""
-    practice: Share = learning(0.0, "once", group="The environment")
-    """Fraction of episodes that begin 30 to 90 agent steps before an earlier death, most often
-    where such episodes fail most often; they are not reported. Platform games only."""
     run_dir: str = field(
         "runs/run", "launch", "contest", common=True, other_names=("exp_name", "name")
     )

@@ -177,20 +177,3 @@ def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
         raise UserError(f"the saved run was started with {flag}: resume with the same")
     for name, layer in by_name.items():
         layer.restore(saved[name])
-
-
-def restart_env(env: gymnasium.Env, saved: dict[str, Any]) -> Any:
-    """Begin an episode where `save_env` was called, see `contract.envs.VectorEnv.restart`. Returns
-    the observation."""
-    own, by_name = save_env(env), layers(env)
-    random = {"random": own["ContestEnv"]["random"]}
-    ours: dict[str, dict[str, Any]] = {
-        "LevelRotation": own["LevelRotation"],
-        "StepLimit": {"steps": 0},
-        "EpisodeRecord": {**saved["EpisodeRecord"], "steps": 0},
-        "ContestEnv": {**saved["ContestEnv"], **random},
-    }
-    restore_env(env, {**saved, **ours})
-    frames = by_name["FrameStack"]
-    assert isinstance(frames, wrappers.FrameStack)
-    return frames.hold()

@@ -34,7 +34,7 @@ class NativeVectorEnv(VectorBase):
     Interface, rewards, random draws and pictures are those of RetroVectorEnv.
     """
 
-    saves_states = resets_rows = restarts_rows = True
+    saves_states = resets_rows = True
 
     def __init__(
         self,
@@ -176,22 +176,6 @@ class NativeVectorEnv(VectorBase):
     def send_newest_frames(self) -> None:
         """See `contract.envs.VectorEnv`."""
         self.sent_shape = self.env_spec.channels, *self.sent_shape[1:]
-
-    def save_row(self, row: int) -> dict[str, Any]:
-        """See `contract.envs.VectorEnv`."""
-        self.assert_idle(range(row, row + 1))
-        part, k = self.row(row)
-        with part.lock:
-            return part.save(k, frames=1)
-
-    def restart(self, row: int, state: dict[str, Any]) -> np.ndarray:
-        """See `contract.envs.VectorEnv`."""
-        self.assert_idle(range(row, row + 1))
-        part, k = self.row(row)
-        with part.lock:
-            part.restart(k, state)
-            self.name_levels([row])
-            return part.games.observations[k].copy()
 
     def assert_idle(self, rows: range | None = None) -> None:
         """Raises RuntimeError if closed; asserts that no step of these rows, or of any, runs."""

@@ -176,20 +176,16 @@ class Rows:
                 self.start(low + k)
             batch.obs[here] = games.observations[low:high, -batch.obs.shape[1] :]
 
-    def save(self, i: int, *, frames: int | None = None) -> dict[str, Any]:
-        """All that a row's next step depends on. frames: how many of its observation's newest ones,
-        for `restart`; None: all."""
+    def save(self, i: int) -> dict[str, Any]:
+        """All that a row's next step depends on."""
         games, turns = self.games, self.turns[i]
-        shown = games.observations[i]
-        if frames:
-            shown = shown[-frames * self.config.channels :]
         return {
             "backend": "native",
             "digest": games.cartridge.digest,
             "backtracking": self.config.backtracking,
             "state": games.states[i].tobytes(),
             "game": games.game[i].tobytes(),
-            "obs": shown.tobytes(),
+            "obs": games.observations[i].tobytes(),
             "level": str(self.levels[i]),
             "turn": [turns.index, turns.fresh],
             "recording": self.recorders[i].save() if self.recorders else None,
@@ -219,19 +215,6 @@ class Rows:
         turns.index, turns.fresh = saved["turn"]
         if self.recorders and saved["recording"]:
             self.recorders[i].restore(saved["recording"])
-
-    def restart(self, i: int, saved: dict[str, Any]) -> None:
-        """Begin an episode where `save` was called for one frame, see `contract.envs.VectorEnv`."""
-        games, turns = self.games, self.turns[i]
-        own = {name: games.game[i][name].copy() for name in ("random", "level_steps")}
-        turn = [turns.index, turns.fresh]
-        obs = saved["obs"] * self.config.frame_stack
-        self.restore(i, {**saved, "obs": obs, "turn": turn, "recording": None})
-        for name, value in own.items():
-            games.game[i][name] = value
-        games.game[i]["steps"] = 0
-        if self.recorders:
-            self.recorders[i].level = None  # a recording begins at a level's start
 
     def close(self) -> None:
         """Write the recordings."""

@@ -80,7 +80,7 @@ class RetroVectorEnv(VectorBase):
     mask. If a worker fails or dies, all are closed, and UserError or RuntimeError is raised.
     """
 
-    saves_states = resets_rows = restarts_rows = True
+    saves_states = resets_rows = True
 
     def __init__(
         self,
@@ -242,24 +242,6 @@ class RetroVectorEnv(VectorBase):
         self.obs[:] = [self.image(state["obs"]) for state in states]
         self.seed = None
         return self.obs.copy()
-
-    def ask_row(self, row: int, name: str, argument: Any) -> Any:
-        """Send a command to the worker of a row that is not stepping. Returns its answer."""
-        self.assert_open()
-        assert row not in self.stepping, f"{name} between step_async and step_wait"
-        self.send(row, name, argument)
-        return self.receive(row)
-
-    def save_row(self, row: int) -> dict[str, Any]:
-        """See `contract.envs.VectorEnv`."""
-        saved: dict[str, Any] = self.ask_row(row, "save", None)
-        return saved
-
-    def restart(self, row: int, state: dict[str, Any]) -> np.ndarray:
-        """See `contract.envs.VectorEnv`. The worker replays the episode's frames."""
-        answer = self.ask_row(row, "restart", state)
-        self.obs[row], self.levels[row] = self.image(answer["obs"]), answer["level"]
-        return self.obs[row].copy()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the connections, so that the workers write their recordings and exit."""

@@ -25,7 +25,7 @@ import numpy as np
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import add_custom_folders
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.make import make_rotating_env, restart_env, restore_env, save_env
+from retro_agents.games.retro.make import make_rotating_env, restore_env, save_env
 from retro_agents.games.retro.shrink import AreaShrinker
 from retro_agents.ground.errors import UserError
 
@@ -72,11 +72,6 @@ class Worker:
         restore_env(self.env, saved)
         self.pixels = saved["obs"]
         return str(saved["EpisodeRecord"]["level"])
-
-    def on_restart(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """Begin an episode at a saved state. Returns its observation and its level."""
-        self.pixels = restart_env(self.env, saved).tobytes()
-        return {"obs": self.pixels, "level": saved["EpisodeRecord"]["level"]}
 
 
 def make_worker_env(setup: dict[str, Any], index: int) -> gymnasium.Env:

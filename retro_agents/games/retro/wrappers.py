@@ -299,12 +299,6 @@ class FrameStack(Stateful):
         self.stack[-self.channels :] = obs
         return self.stack.copy(), reward, terminated, truncated, info
 
-    def hold(self) -> np.ndarray:
-        """Fill the stack with its newest observation, as a reset does. Returns it."""
-        frames = self.stack.reshape(-1, self.channels, *self.stack.shape[1:])
-        frames[:-1] = frames[-1]
-        return self.stack.copy()
-
     def save(self) -> dict[str, Any]:
         return {"stack": self.stack.tobytes()}
 
