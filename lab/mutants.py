@@ -46,7 +46,7 @@ AREAS: dict[str, list[str]] = {
     **{f"{a}/learner.py": [f"tests/{a}", RUNS, *but(*{*AGENTS} - {a})] for a in AGENTS},
     "jerk/*.py": ["tests/jerk"],
     "retro_agents/experience/*.py": ["tests/experience", RUNS, *but("es", "jerk")],
-    "retro_agents/nets/*.py": ["tests/nets", RUNS, *but("es", "jerk")],
+    "retro_agents/nets/*.py": ["tests/nets", "tests/run/test_export.py", RUNS, *but("es", "jerk")],
     "retro_agents/run/*.py": ["tests/run", "tests/agents/test_foundation.py"],
     "retro_agents/ground/*.py": ["tests/run", "tests/agents/test_foundation.py", "tests/ground"],
     "retro_agents/contest/wire/*.py": ["tests/contest"],

@@ -6,9 +6,7 @@ from retro_agents.nets.actor_critic import make_trunk
 from retro_agents.nets.encoders import impala, make_encoder
 from retro_agents.nets.heads import ActorCriticHead
 from retro_agents.nets.initialise import (
-    POLICY_GAIN,
     RELU_GAIN,
-    VALUE_GAIN,
     kaiming,
     orthogonal,
     orthogonal_gates,
@@ -59,8 +57,8 @@ def test_every_gate_is_orthogonal_by_itself(kind, gates):
 
 def test_actor_critic_starts_almost_indifferent():
     head = ActorCriticHead(32, actions=7)
-    assert_orthogonal(head.policy.weight.detach(), POLICY_GAIN)
-    assert_orthogonal(head.value.weight.detach(), VALUE_GAIN)
+    assert_orthogonal(head.policy.weight.detach(), 0.01)
+    assert_orthogonal(head.value.weight.detach(), 1.0)
     probs = head(torch.randn(5, 32))[0].softmax(dim=1)
     torch.testing.assert_close(probs, torch.full((5, 7), 1 / 7), atol=0.02, rtol=0)
 
