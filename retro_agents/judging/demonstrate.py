@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
@@ -41,6 +42,12 @@ def action_for(held: Sequence[str], names: Sequence[str]) -> int:
         return ("B" in buttons) != ("B" in pressed), len(buttons ^ pressed)
 
     return min(range(len(names)), key=apart)
+
+
+def action_of(pads: NDArray[np.uint8], names: Sequence[str]) -> int:
+    """The action closest to the buttons that are held in most of these frames [frames,12]."""
+    most = Counter(map(tuple, pads.tolist())).most_common(1)[0][0]
+    return action_for([name for name, on in zip(BUTTON_NAMES, most, strict=True) if on], names)
 
 
 def level_of(read: Recording, path: Path) -> Level:
@@ -78,9 +85,7 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
                 earned += float(reward)
                 if terminated:
                     break
-            most = Counter(map(tuple, step.tolist())).most_common(1)[0][0]
-            held = [name for name, on in zip(BUTTON_NAMES, most, strict=True) if on]
-            actions.append(action_for(held, names))
+            actions.append(action_of(step, names))
             rewards.append(earned)
             frames.append(shown)
             if terminated:

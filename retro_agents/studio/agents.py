@@ -11,6 +11,8 @@ from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.run.agents import AGENTS, shipped, with_this_project
+from retro_agents.studio.episodes import recording
+from retro_agents.studio.games import RECORDING
 from retro_agents.studio.index import Index
 
 
@@ -50,13 +52,16 @@ class Agents:
             raise UserError(f"{run} has saved no checkpoint")
         return found
 
-    def found(self, name: str) -> Path | str:
-        """An agent's checkpoint, or its name if it is none of a run. Raises UserError."""
+    def found(self, name: str, *, recordings: bool = False) -> Path | str:
+        """An agent's checkpoint, or its name if it is none of a run. recordings: it may be one.
+        Raises UserError."""
         if name in REFERENCES or (name in AGENTS and shipped(name)):
             return name
         run, at, step = name.rpartition("@")
         if not at:
             raise UserError("there is no such agent here")
+        if recordings and step.endswith(RECORDING):
+            return recording(self.index.run(run), step)
         for checkpoint in self.checkpoints(run):
             if checkpoint.name == step:
                 return checkpoint

@@ -7,6 +7,7 @@ import mimetypes
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -24,7 +25,7 @@ from retro_agents.ground.files import complete_checkpoints
 from retro_agents.studio import curves, judged
 from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
-from retro_agents.studio.episodes import listed, recordings
+from retro_agents.studio.episodes import MOST_FILES, listed, recording, recordings
 from retro_agents.studio.gate import Gate
 from retro_agents.studio.index import Index
 from retro_agents.studio.row import history
@@ -159,15 +160,13 @@ class Studio:
         """A run's episodes that fit, and its recordings and films."""
         run = next(iter(self.named(request).values()))
         found = listed(self.tables, run, request.query_params)
-        return answer({**found, "files": [*recordings(run)]})
+        files = [name for name, _ in islice(recordings(run), MOST_FILES)]
+        return answer({**found, "files": files})
 
     def file(self, request: Request) -> Response:
         """A recording or a film of a run."""
         run = next(iter(self.named(request).values()))
-        found = recordings(run).get(request.query_params.get("file", ""))
-        if found is None:
-            raise UserError("there is no such recording")
-        return FileResponse(found)
+        return FileResponse(recording(run, request.query_params.get("file", "")))
 
     async def compare(self, request: Request) -> Response:
         """A comparison, see `judged.compare`."""

@@ -1,7 +1,7 @@
 """The episodes of a run as a table, and the recordings and films that it left."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ ENDS = 500
 """Ends of episodes that are sent for a map."""
 KINDS = {".bk2": "recording", ".mp4": "film"}
 MOST_FILES = 200
+"""Recordings and films that are listed."""
 Given = Mapping[str, str]
 
 
@@ -63,15 +64,19 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     return {"levels": names, "total": len(at), "rows": rows, "ends": ends}
 
 
-def recordings(folder: Path) -> dict[str, Path]:
-    """The recordings and films below a folder by their names. Links are not followed."""
-    found: dict[str, Path] = {}
+def recordings(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The recordings and films below a folder, with their names. Links are not followed."""
     for path, below, files in os.walk(folder):
         below.sort()
         for name in sorted(files):
             file = Path(path, name)
             if file.suffix in KINDS and file.is_file() and not file.is_symlink():
-                found[os.fsencode(file.relative_to(folder)).decode("utf-8", "replace")] = file
-            if len(found) == MOST_FILES:
-                return found
-    return found
+                yield os.fsencode(file.relative_to(folder)).decode("utf-8", "replace"), file
+
+
+def recording(folder: Path, wanted: str) -> Path:
+    """The recording or film of that name. Raises UserError if there is none."""
+    for name, file in recordings(folder):
+        if name == wanted:
+            return file
+    raise UserError("there is no such recording")

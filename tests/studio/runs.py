@@ -5,9 +5,13 @@ python -m tests.studio.runs FOLDER     # makes some, for the page's tests
 
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
+from tests.runs import ROOT
+
+RECORDING = ROOT / "web" / "tests" / "recording.bk2"
 LEVELS = tuple(f"BrambleDash-Genesis-v0:BrambleWood.Act{act}" for act in (1, 2, 3, 4, 5))
 
 
@@ -66,6 +70,18 @@ def make_sweep(folder: Path) -> Path:
     return folder
 
 
+def make_recording(path: Path, *, steps: int = 150) -> Path:
+    """A recording of so many agent steps on TideGrotto.Act1: those of web/tests/recording.json."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(RECORDING) as whole, zipfile.ZipFile(path, "w") as part:
+        for name in whole.namelist():
+            lines = whole.read(name).splitlines(keepends=True)
+            if name == "Input Log.txt":  # two lines of head, and the frame of the reset
+                lines = [*lines[: 3 + 4 * steps], lines[-1]]
+            part.writestr(name, b"".join(lines))
+    return path
+
+
 def write(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content))
 
@@ -80,6 +96,8 @@ def main() -> None:
         make_run(root / f"ppo2-{seed}", seed=seed, rows=200, steps=1_000_000)
     make_run(root / "faster", rate=1e-3, steps=500_000)
     make_run(root / "<img src=x onerror=document.title='harmed'>", timesteps=9_000)
+    for steps in (150, 60):
+        make_recording(root / "faster" / "recordings" / f"{steps}-steps.bk2", steps=steps)
     make_contest(root / "contests" / "one")
     make_contest(root / "contests" / "other", name="jerk", mean=5_000, left=0)
     make_sweep(root / "sweep")

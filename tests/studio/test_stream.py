@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.judging.demonstrate import replayed
 from tests.studio.conftest import TOKEN, Client, processes
+from tests.studio.runs import make_recording, make_run
 
 connect = pytest.importorskip("websockets.sync.client").connect
 GAME = {"agent": "run-and-jump", "level": "BrambleDash-Genesis-v0:BrambleWood.Act1"}
@@ -27,10 +30,25 @@ def watching(client: Client, *, token: str = TOKEN, origin: str = "", **asked: s
     )
 
 
-def header(picture: Any) -> dict[str, Any]:
-    (size,) = struct.unpack("<I", picture[:4])
-    found: dict[str, Any] = json.loads(picture[4 : 4 + size])
+def headers(message: bytes) -> list[dict[str, Any]]:
+    """The header of each game in a message; {} of one without a new picture."""
+    found = []
+    while message:
+        (whole,) = struct.unpack("<I", message[:4])
+        (size,) = struct.unpack("<I", message[4:8]) if whole else (0,)
+        found.append(json.loads(message[8 : 8 + size] or b"{}"))
+        message = message[4 + whole :]
     return found
+
+
+def header(message: bytes) -> dict[str, Any]:
+    return headers(message)[0]
+
+
+def shown(page: Any) -> list[dict[str, Any]]:
+    """Show what was received, and receive the next pictures."""
+    page.send(SEEN)
+    return headers(page.recv(60))
 
 
 def within(seconds: float, there: Callable[[], bool]) -> bool:
@@ -121,3 +139,54 @@ def test_a_net_shows_what_it_thinks_and_where_it_looks(client: Client) -> None:
             found = header(page.recv(60))
     assert len(found["looks"]) == 144 and max(found["looks"]) == 1
     assert len(found["scores"]) == len(found["names"]) and found["logits"] and "value" in found
+
+
+@pytest.fixture
+def recorded(client: Client, tmp_path: Path) -> dict[str, str]:
+    """A game of two recordings beside each other."""
+    for steps in (30, 12):
+        make_recording(make_run(tmp_path / f"{steps}") / "best.bk2", steps=steps)
+    client.rows(lambda rows: len(rows) == 2)
+    return {"agent": "30@best.bk2", "other": "12@best.bk2"}
+
+
+def test_two_games_are_in_step_until_both_have_ended(
+    client: Client, recorded: dict[str, str], tmp_path: Path
+) -> None:
+    with watching(client, **recorded) as page:
+        page.send('{"do": "speed", "speed": 16}')
+        ended: list[dict[str, Any]] = [{}, {}]
+        found = headers(page.recv(60))
+        while not all(ended):
+            assert len({one["step"] for one in found if one and not one.get("over")}) < 2
+            ended = [one if one.get("over") else old for one, old in zip(found, ended, strict=True)]
+            found = found if all(ended) else shown(page)
+        rules = EnvConfig().with_raw_rewards()
+        played = [replayed(tmp_path / f"{steps}" / "best.bk2", rules) for steps in (30, 12)]
+        for one, episode in zip(ended, played, strict=True):
+            assert one["step"] == len(episode.actions)
+            assert one["total"] == pytest.approx(episode.rewards.sum())
+        page.send('{"do": "again"}')
+        assert {(one["episode"], one["step"]) for one in shown(page)} == {(1, 0)}
+
+
+def test_a_single_step_is_one_of_each_game(client: Client, recorded: dict[str, str]) -> None:
+    with watching(client, **recorded) as page:
+        page.send('{"do": "pause"}')
+        for step in range(4):
+            page.send('{"do": "step"}')
+            now: set[int] = set()
+            while step not in now:
+                now = {one["step"] for one in shown(page) if one}
+                assert now in ({step}, {step - 1})  # the last frames of the one before
+
+
+def test_a_recording_is_played_where_it_was_made_alone(
+    client: Client, recorded: dict[str, str]
+) -> None:
+    for asked, said in (
+        ({**recorded, **GAME, "agent": "30@best.bk2"}, "recorded on BrambleDash"),
+        ({"agent": "30@../12/best.bk2"}, "no such recording"),
+    ):
+        with watching(client, **asked) as page:
+            assert said in json.loads(page.recv(60))["error"]

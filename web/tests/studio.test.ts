@@ -37,6 +37,17 @@ afterAll(async () => {
 const WIDE = { width: 1400, height: 900 };
 const NARROW = { width: 390, height: 844 };
 
+/** Pictures of a page, where PICTURES names a folder for them. */
+async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env.PICTURES) return;
+  for (const size of [WIDE, NARROW]) {
+    await page.setViewportSize(size);
+    const path = `${process.env.PICTURES}/${name}-${size.width}.png`;
+    await page.screenshot({ path, fullPage: true });
+  }
+  await page.setViewportSize(WIDE);
+}
+
 /** A test on a page, which must not make errors, and must fit a phone too. */
 function onPage(name: string, hash: string, check: (page: Page) => Promise<void>): void {
   test.skipIf(!RUNS)(name, async () => {
@@ -49,6 +60,7 @@ function onPage(name: string, hash: string, check: (page: Page) => Promise<void>
     await page.goto(`${address.split("?")[0]}${hash}`);
     try {
       await check(page);
+      await picture(page, name.replace(/\W+/g, "-"));
       for (const size of [WIDE, NARROW]) {
         await page.setViewportSize(size);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -125,6 +137,34 @@ onPage(
     await second.close();
     await page.keyboard.down("ArrowLeft");
     await page.locator(".pane .line", { hasText: "you play" }).waitFor();
+  },
+);
+
+const PAIR = `agent=faster@recordings/150-steps.bk2&other=faster@recordings/60-steps.bk2&level=`;
+onPage(
+  "two agents are shown in step until both have ended, and who is ahead is said",
+  `#/live?${PAIR}`,
+  async (page) => {
+    const steps = async () =>
+      (await page.locator(".pane .line").allTextContents()).map(
+        (line) => /after (\d+) steps/.exec(line)?.[1],
+      );
+    await page.locator(".verdict", { hasText: /^After \d+ steps/ }).waitFor();
+    await page.locator("button", { hasText: "Step" }).click();
+    const [one, other] = await steps();
+    expect(one).toBe(other);
+    await picture(page, "in-step");
+    await page.getByLabel("Speed").selectOption("4");
+    await page.locator("button", { hasText: "Play on" }).click();
+    await page.locator(".verdict", { hasText: /^Both have ended: .* is ahead by/ }).waitFor();
+    expect(await steps()).toEqual(["150", "60"]);
+    expect(await page.locator(".pane .banner").allTextContents()).toEqual([
+      "Ended after 150 steps",
+      "Ended after 60 steps",
+    ]);
+    await picture(page, "ended");
+    await page.locator("button", { hasText: "Next episode" }).click();
+    await page.locator(".pane .line", { hasText: "Episode 2" }).nth(1).waitFor();
   },
 );
 

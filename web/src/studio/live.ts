@@ -1,8 +1,9 @@
 /** The view of games that the studio's machine plays: those in an emulator, and Procgen. */
 
-import { button, choice, h, toggle } from "../views/dom";
+import { button, choice, h, points, toggle } from "../views/dom";
 import { ask, queryOf, type Agent } from "./api";
 import { Pane } from "./pane";
+import { Stream, type Word } from "./stream";
 import type { View } from "./view";
 
 const SPEEDS = ["0.25", "0.5", "1", "2", "4"];
@@ -17,7 +18,14 @@ const NOBODY = "";
 
 export class Live implements View {
   private readonly notice = h("p", { class: "notice", role: "alert", hidden: true });
-  private readonly panes = [0, 1].map(() => new Pane((text) => this.say(text)));
+  private readonly panes = [new Pane(), new Pane()];
+  private readonly stream = new Stream(
+    this.panes,
+    (text) => this.say(text),
+    () => this.judge(),
+  );
+  /** Who of two is ahead. */
+  private readonly verdict = h("p", { class: "verdict", hidden: true });
   private readonly agents = h("datalist", { id: "agents" });
   private readonly levels = h("datalist", { id: "levels" });
   private readonly agent = this.field("Agent", "ppo2", "agents");
@@ -26,8 +34,8 @@ export class Live implements View {
   private readonly seed = this.field("Seed", "0");
   private readonly pause = button("Pause", () => this.turn());
   private paused = false;
-  private speed: Record<string, unknown> = { do: "speed", speed: 1 };
-  private looks: Record<string, unknown> = { do: "blind" };
+  private speed: Word = { do: "speed", speed: 1 };
+  private looks: Word = { do: "blind" };
   private readonly held = new Set<string>();
   readonly root: HTMLElement;
 
@@ -37,7 +45,7 @@ export class Live implements View {
       "Speed",
       SPEEDS.map((one) => [one, `${one} ×`]),
       "1",
-      (value) => this.tell((this.speed = { do: "speed", speed: Number(value) })),
+      (value) => this.stream.tell((this.speed = { do: "speed", speed: Number(value) })),
     );
     const fields = [this.agent, this.other, this.level, this.seed].map(({ box }) => box);
     this.panes[1].root.hidden = true;
@@ -54,19 +62,20 @@ export class Live implements View {
           { class: "buttons" },
           this.pause,
           button("Step", () => this.single()),
-          button("Next episode", () => this.tell({ do: "again" })),
+          button("Next episode", () => this.stream.tell({ do: "again" })),
           button("End", () => this.end()),
           speed,
           toggle("Where it looks", false, (on) =>
-            this.tell((this.looks = { do: on ? "look" : "blind" })),
+            this.stream.tell((this.looks = { do: on ? "look" : "blind" })),
           ),
         ),
         h(
           "p",
           { class: "line" },
-          "This machine plays: the emulator with your own games too, and Procgen. Arrow keys and Space play while they are held.",
+          "This machine plays: the emulator with your own games too, and Procgen. Two agents take each step together. Arrow keys and Space play the first one while they are held.",
         ),
       ),
+      this.verdict,
       h("div", { class: "panes" }, ...this.panes.map(({ root }) => root)),
       this.agents,
       this.levels,
@@ -120,43 +129,58 @@ export class Live implements View {
     this.say("");
     this.paused = false;
     this.pause.textContent = "Pause";
-    const [level, seed] = [this.level.input.value, this.seed.input.value];
-    [this.agent, this.other].forEach(({ input }, i) => {
-      this.panes[i].root.hidden = input.value === NOBODY;
-      if (input.value === NOBODY) this.panes[i].end();
-      else this.panes[i].begin({ agent: input.value, level, seed }, [this.speed, this.looks]);
-    });
+    const [agent, other, level, seed] = this.asked();
+    this.verdict.hidden = this.panes[1].root.hidden = other === NOBODY;
+    this.verdict.textContent = "";
+    [agent, other].forEach((name, i) => this.panes[i].begin(name));
+    this.stream.begin(queryOf({ agent, other, level, seed }), [this.speed, this.looks]);
   }
 
   private end(): void {
-    for (const pane of this.panes) pane.end();
+    this.stream.end();
+    for (const pane of this.panes) pane.over();
   }
 
-  private tell(word: Record<string, unknown>): void {
-    for (const pane of this.panes) pane.tell(word);
+  private asked(): string[] {
+    return [this.agent, this.other, this.level, this.seed].map(({ input }) => input.value.trim());
+  }
+
+  /** Say who is ahead. Both have made the same number of steps, but for one that has ended. */
+  private judge(): void {
+    const [one, other] = this.panes.map(({ header }) => header);
+    if (!one || !other) return;
+    const [first, second] = this.panes.map(({ agent }) => agent);
+    const names = first === second ? ["the first", "the second"] : [first, second];
+    const apart = Math.round(one.total - other.total);
+    const ahead = apart
+      ? `${names[Number(apart < 0)]} is ahead by ${points(Math.abs(apart))} points`
+      : "neither is ahead";
+    const steps = points(Math.max(one.step, other.step));
+    const when = one.over && other.over ? "Both have ended" : `After ${steps} steps`;
+    this.verdict.textContent = `${when}: ${ahead}.`;
   }
 
   private turn(): void {
     this.paused = !this.paused;
     this.pause.textContent = this.paused ? "Play on" : "Pause";
-    this.tell({ do: this.paused ? "pause" : "go" });
+    this.stream.tell({ do: this.paused ? "pause" : "go" });
   }
 
   private single(): void {
     this.paused = true;
     this.pause.textContent = "Play on";
-    this.tell({ do: "step" });
+    this.stream.tell({ do: "step" });
   }
 
   private key(event: KeyboardEvent, down: boolean): void {
     const name = KEYS[event.code];
     const inField = (event.target as HTMLElement).closest?.("input, select, textarea, button");
-    if (!name || inField || !this.panes[0].playing || event.repeat) return;
+    if (!name || inField || !this.stream.playing || event.repeat) return;
     event.preventDefault();
     if (down) this.held.add(name);
     else this.held.delete(name);
-    const action = this.held.size ? nearest(this.panes[0].names, this.held) : null;
-    this.panes[0].tell({ do: "act", action });
+    const action = this.held.size ? nearest(this.panes[0].header?.names ?? [], this.held) : null;
+    this.stream.tell({ do: "act", action });
   }
 }
 

@@ -4,9 +4,8 @@ import { probabilities } from "../players/policy";
 import { Chart } from "../views/chart";
 import { context, h, points } from "../views/dom";
 import { Screen } from "../views/screen";
-import { queryOf } from "./api";
 
-/** What comes with each picture (retro_agents/studio/player.py). */
+/** What comes with each picture (retro_agents/studio/player.py). total: the return so far. */
 interface Header {
   episode: number;
   step: number;
@@ -18,12 +17,7 @@ interface Header {
   logits?: boolean;
   value?: number;
   looks?: number[];
-}
-
-export interface Part {
-  agent: string;
-  level: string;
-  seed: string;
+  over?: boolean;
 }
 
 const BUTTONS: Record<string, string> = { LEFT: "←", RIGHT: "→", UP: "↑", DOWN: "↓" };
@@ -55,76 +49,54 @@ export class Pane {
     this.line,
     this.mind,
   );
-  private socket: WebSocket | null = null;
   private values: number[] = [];
-  private step = -1;
-  names: string[] = [];
+  /** What came with the newest picture. */
+  header: Header | null = null;
+  agent = "";
 
-  constructor(private readonly fail: (text: string) => void) {}
-
-  get playing(): boolean {
-    return this.socket !== null;
-  }
-
-  /** words: what is told as soon as it can be. */
-  begin(part: Part, words: Record<string, unknown>[]): void {
-    this.end();
+  begin(agent: string): void {
+    this.agent = agent;
     this.values = [];
-    this.screen.name(part.agent);
+    this.header = null;
+    this.screen.name(agent);
     this.screen.look(null);
+    this.screen.say(null);
     this.line.textContent = "The game begins…";
-    const socket = new WebSocket(`ws://${location.host}/api/stream?${queryOf({ ...part })}`);
-    socket.onopen = () => words.forEach((word) => this.tell(word));
-    socket.binaryType = "arraybuffer";
-    socket.onmessage = ({ data }) => {
-      if (typeof data === "string") this.fail((JSON.parse(data) as { error: string }).error);
-      else void this.picture(data as ArrayBuffer, socket);
-    };
-    socket.onclose = () => {
-      if (this.socket !== socket) return;
-      this.socket = null;
-      this.line.textContent = "The game is over.";
-    };
-    this.socket = socket;
   }
 
-  /** Close the game: its process ends. */
-  end(): void {
-    const socket = this.socket;
-    this.socket = null;
-    socket?.close();
+  over(): void {
+    this.line.textContent = "The game is over.";
   }
 
-  tell(word: Record<string, unknown>): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(word));
-  }
-
-  private async picture(data: ArrayBuffer, socket: WebSocket): Promise<void> {
-    const view = new DataView(data);
-    const head = view.getUint32(0, true);
-    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, head))) as Header;
-    const size = view.getUint32(4 + head, true);
-    const drawn = [draw(this.screen.canvas, new Uint8Array(data, 8 + head, size))];
-    if (header.step !== this.step && data.byteLength > 8 + head + size)
-      drawn.push(draw(this.seen, new Uint8Array(data, 8 + head + size)));
+  /** Draw a picture. Resolves to what shows the rest, once all games are drawn. */
+  async draw(data: DataView<ArrayBuffer>): Promise<() => void> {
+    const part = (at: number, size?: number) =>
+      new Uint8Array(data.buffer, data.byteOffset + at, size ?? data.byteLength - at);
+    const head = data.getUint32(0, true);
+    const header = JSON.parse(new TextDecoder().decode(part(4, head))) as Header;
+    const size = data.getUint32(4 + head, true);
+    const seen = part(8 + head + size);
+    const drawn = [draw(this.screen.canvas, part(8 + head, size))];
+    const isNew = header.step !== this.header?.step || header.episode !== this.header.episode;
+    if (isNew && seen.length) drawn.push(draw(this.seen, seen));
     await Promise.all(drawn);
-    if (socket !== this.socket) return;
-    this.tell({ do: "seen" });
-    if (header.step !== this.step) this.show(header);
-    this.step = header.step;
+    return () => {
+      if (isNew || header.over) this.show(header);
+      this.header = header;
+    };
   }
 
   private show(header: Header): void {
-    const { names, total, step, held, episode, value } = header;
-    this.names = names;
+    const { total, step, held, episode, value } = header;
     const who = held ? " · you play" : "";
     this.line.textContent = `Episode ${episode + 1} · ${points(total)} points after ${points(step)} steps${who}`;
+    this.screen.say(header.over ? `Ended after ${points(step)} steps` : null);
     this.mind.hidden = false;
     this.seen.parentElement!.hidden = !header.scores;
     this.screen.look(header.looks?.length ? Float32Array.from(header.looks) : null);
     this.think(header);
-    if (step < this.step) this.values = [];
-    if (value !== undefined) this.values.push(value);
+    if (episode !== this.header?.episode) this.values = [];
+    if (value !== undefined && !header.over) this.values.push(value);
     this.chart.root.parentElement!.hidden = value === undefined;
     this.chart.draw(this.values);
   }
