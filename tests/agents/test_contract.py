@@ -14,7 +14,7 @@ from retro_agents.run.agents import find, is_package
 from retro_agents.run.checkpoint import save_checkpoint
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import flat, from_dict, preset_names, replaced, to_dict
-from retro_agents.run.fields import ROLES, fields, flag_of, places
+from retro_agents.run.fields import ROLES, fields, flag_of, places, sections
 from retro_agents.run.flags import texts
 from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import AGENTS, ROOT, tiny
@@ -118,3 +118,12 @@ def test_a_checkpoint_of_another_version_is_named(agent, tmp_path):
     said = rf"{tmp_path}/step-0+ was saved by another version of {agent} \(unknown field 'lost'"
     with pytest.raises(UserError, match=said):
         find(agent).load(tmp_path)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_config_and_each_of_its_sections_refuse_a_value_of_another_kind(agent):
+    config = tiny(agent)
+    for part in [config, *(getattr(config, name) for name in sections(config))]:
+        name = next(one.name for one in dataclasses.fields(part) if one.name not in sections(part))
+        with pytest.raises(UserError, match=name):
+            dataclasses.replace(part, **{name: object()})

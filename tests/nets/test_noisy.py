@@ -28,12 +28,13 @@ def test_output_equals_the_materialised_noisy_matrix(rows):
     np.testing.assert_allclose(layer(x, noise).detach().numpy(), want, atol=1e-5)
 
 
-def test_noise_by_row_gives_each_row_its_own_matrix_in_either_mode():
+@pytest.mark.parametrize("count", [3, ROWS])
+def test_noise_by_row_gives_each_row_its_own_matrix_in_either_mode(count):
     torch.manual_seed(0)
     layer = NoisyLinear(6, 4)
-    noise_in, noise_out = layer.sample_noise(3, CPU)
-    x = torch.randn(3, 6)
-    rows = [layer(x[i : i + 1], (noise_in[i], noise_out[i])) for i in range(3)]
+    noise_in, noise_out = layer.sample_noise(count, CPU)
+    x = torch.randn(count, 6)
+    rows = [layer(x[i : i + 1], (noise_in[i], noise_out[i])) for i in range(count)]
     torch.testing.assert_close(layer(x, (noise_in, noise_out)), torch.cat(rows))
     layer.eval()
     torch.testing.assert_close(layer(x, (noise_in, noise_out)), torch.cat(rows))
