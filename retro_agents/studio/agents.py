@@ -3,6 +3,8 @@
 import asyncio
 import os
 import sys
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
@@ -11,9 +13,14 @@ from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.run.agents import AGENTS, shipped, with_this_project
-from retro_agents.studio.episodes import recording
+from retro_agents.run.checkpoint import agent_of
+from retro_agents.studio.episodes import recording, recordings
 from retro_agents.studio.games import RECORDING
 from retro_agents.studio.index import Index
+from retro_agents.studio.row import Row
+
+MOST_RECORDINGS = 50
+"""Recordings of a run that are offered."""
 
 
 def playable() -> list[str]:
@@ -36,13 +43,27 @@ class Agents:
         self._one = asyncio.Lock()
 
     def known(self) -> list[dict[str, Any]]:
-        """All names, with the levels that each learned on: of a run, its newest checkpoint."""
+        """All names, with the levels that each learned on: of a run, its newest checkpoint and, if
+        it is JERK's, its recordings. Those on a disk that does not answer are left out."""
         found = [{"id": name, "levels": "", "agent": name} for name in (*AGENTS, *REFERENCES)]
         found = [one for one in found if one["id"] in REFERENCES or shipped(one["id"])]
         for row in self.index.ask():
-            if row.saved is not None:
-                name = f"{row.id}@{self.checkpoints(row.id)[-1].name}"
-                found.append({"id": name, "levels": row.levels, "agent": row.agent})
+            with suppress(UserError):
+                found += self.of_run(row)
+        return found
+
+    def of_run(self, row: Row) -> list[dict[str, Any]]:
+        """The names of a run's newest checkpoint and recordings. Raises UserError if its disk does
+        not answer."""
+        found = []
+        if row.saved is not None:
+            name = f"{row.id}@{self.checkpoints(row.id)[-1].name}"
+            found.append({"id": name, "levels": row.levels, "agent": row.agent})
+        if row.agent == "jerk":
+            names = (name for name, _ in recordings(self.index.run(row.id)))
+            tapes = islice((name for name in names if name.endswith(RECORDING)), MOST_RECORDINGS)
+            about = {"levels": row.levels, "agent": "recording"}
+            found += [{"id": f"{row.id}@{tape}", **about} for tape in tapes]
         return found
 
     def checkpoints(self, run: str) -> list[Path]:
@@ -52,28 +73,32 @@ class Agents:
             raise UserError(f"{run} has saved no checkpoint")
         return found
 
-    def found(self, name: str, *, recordings: bool = False) -> Path | str:
-        """An agent's checkpoint, or its name if it is none of a run. recordings: it may be one.
-        Raises UserError."""
+    def found(self, name: str, *, recorded: bool = False) -> Path | str:
+        """An agent's checkpoint, or its name if it is none of a run. recorded: whether it may be a
+        recording. Raises UserError."""
         if name in REFERENCES or (name in AGENTS and shipped(name)):
             return name
         run, at, step = name.rpartition("@")
         if not at:
             raise UserError("there is no such agent here")
-        if recordings and step.endswith(RECORDING):
+        if recorded and step.endswith(RECORDING):
             return recording(self.index.run(run), step)
         for checkpoint in self.checkpoints(run):
             if checkpoint.name == step:
                 return checkpoint
         raise UserError(f"{run} has no such checkpoint any more")
 
-    async def onnx(self, name: str, source: Path | str) -> Path:
-        """The net of an agent as an ONNX file, made in another process, one at a time. source: from
-        `found`. Raises UserError if it has none."""
+    async def player(self, name: str, source: Path | str) -> Path:
+        """What an agent plays by, as a file for the page's engine, made in another process: a net
+        as ONNX, or sequences as JSON. source: from `found`. Raises UserError if it has none."""
         stamp = Path(source, "meta.json").stat().st_mtime_ns if isinstance(source, Path) else 0
-        target = self.exports / f"{name.encode().hex()[-160:]}-{stamp}.onnx"
+        replays = isinstance(source, Path) and agent_of(source) == "jerk"
+        suffix = ".json" if replays else ".onnx"
+        target = self.exports / f"{name.encode().hex()[-160:]}-{stamp}{suffix}"
         if not target.is_file():
-            await self.made("retro_agents.run.export", str(source), "--onnx", str(target))
+            module = "retro_agents.studio.sequences" if replays else "retro_agents.run.export"
+            option = () if replays else ("--onnx",)
+            await self.made(module, str(source), *option, str(target))
         return target
 
     async def made(self, module: str, *words: str) -> None:

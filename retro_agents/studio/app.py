@@ -190,11 +190,11 @@ class Studio:
         """Whom the page can watch."""
         return answer(self.agents.known())
 
-    async def onnx(self, request: Request) -> Response:
-        """An agent's net as an ONNX file."""
+    async def player(self, request: Request) -> Response:
+        """What an agent plays by, see `Agents.player`."""
         name = request.query_params.get("agent", "")
         source = await run_in_threadpool(self.agents.found, name)
-        path = await self.agents.onnx(name, source)
+        path = await self.agents.player(name, source)
         return FileResponse(path, headers={"Cache-Control": "no-store"})
 
     async def stop(self, request: Request) -> Response:
@@ -251,7 +251,7 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/sweeps": lambda _: answer(judged.sweeps(studio.index)),
         "/api/report": studio.report,
         "/api/agents": studio.watchable,
-        "/api/onnx": studio.onnx,
+        "/api/player": studio.player,
         "/api/levels": lambda _: answer(playable()),
         "/api/choices": lambda _: answer(choices()),
     }

@@ -50,7 +50,7 @@ def parts_of(agents: Agents, asked: Any) -> list[Part]:
     """Who plays where, from an address's query: `agent`, and beside it `other`. Raises UserError if
     one is unknown, or if a recording is of another level than the one that is asked for."""
     names = [asked.get("agent", ""), *filter(None, [asked.get("other", "")])]
-    sources = [agents.found(name, recordings=True) for name in names]
+    sources = [agents.found(name, recorded=True) for name in names]
     level, seed = asked.get("level", ""), asked.get("seed", "0")
     for name, source in zip(names, sources, strict=True):
         if isinstance(source, Path) and source.suffix == RECORDING:

@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tests.runs import ROOT
 
 RECORDING = ROOT / "web" / "tests" / "recording.bk2"
@@ -82,6 +84,19 @@ def make_recording(path: Path, *, steps: int = 150) -> Path:
     return path
 
 
+def make_jerk(folder: Path) -> Path:
+    """A run of JERK with a sequence for the first level, and a recording."""
+    from jerk.agent import JerkAgent
+    from jerk.config import JerkConfig
+
+    run, agent = make_run(folder, levels=LEVELS[0]), JerkAgent(JerkConfig())
+    agent.sequences.add(LEVELS[0], np.array([6, 1, 1], np.uint8), 9.0)
+    agent.save(run / "checkpoints")
+    write(run / "provenance.json", [{"agent": "jerk", "begun": "2026-01-31T12:00:00+00:00"}])
+    make_recording(run / "recordings" / "env-00" / "best.bk2")
+    return run
+
+
 def write(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content))
 
@@ -98,6 +113,7 @@ def main() -> None:
     make_run(root / "<img src=x onerror=document.title='harmed'>", timesteps=9_000)
     for steps in (150, 60):
         make_recording(root / "faster" / "recordings" / f"{steps}-steps.bk2", steps=steps)
+    make_jerk(root / "jerk")
     make_contest(root / "contests" / "one")
     make_contest(root / "contests" / "other", name="jerk", mean=5_000, left=0)
     make_sweep(root / "sweep")

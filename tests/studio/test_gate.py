@@ -57,8 +57,8 @@ def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: 
         *((f"/api/{what}", {"run": bad}) for what in ("columns", "curves", "run", "configs")),
         ("/api/curves", {"run": "one", "column": f"metrics/{bad}"}),
         ("/api/curves", {"run": "one", "column": bad}),
-        ("/api/onnx", {"agent": bad}),
-        ("/api/onnx", {"agent": f"one@{bad}"}),
+        ("/api/player", {"agent": bad}),
+        ("/api/player", {"agent": f"one@{bad}"}),
         ("/assets/" + bad.replace("\0", ""), {}),
     ]
     for path, query in asked:

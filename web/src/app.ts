@@ -173,6 +173,8 @@ export class App {
 
   private rule(id: string): Rule {
     const { mode, free, sticky } = this.state;
+    const frames = this.cast.frames(id);
+    if (frames) return { ...FREE, steps: frames };
     if (mode === "play" && free) return FREE;
     const obeys = !sticky || id === "oracle"; // whose way is for buttons that obey
     return obeys ? STEADY : CONTEST;
@@ -262,7 +264,8 @@ export class App {
     return `${location.href.split("#")[0]}${hash}`;
   }
 
-  private acceptFiles(): void {
+  /** Take files that are dropped on the page. */
+  acceptFiles(): void {
     addEventListener("dragover", (event) => event.preventDefault());
     window.addEventListener("drop", (event) => {
       event.preventDefault();

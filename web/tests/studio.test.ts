@@ -74,7 +74,7 @@ function onPage(name: string, hash: string, check: (page: Page) => Promise<void>
 }
 
 onPage("runs have rows, whatever their names and files hold", "", async (page) => {
-  await page.locator(".run[data-run]").nth(5).waitFor();
+  await page.locator(".run[data-run]").nth(6).waitFor();
   expect(await page.locator(".run .flaw").allTextContents()).toEqual([
     "config.json is damaged: it is not whole JSON",
   ]);
@@ -119,6 +119,19 @@ onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump"
   await page.locator("nav a", { hasText: "Runs" }).click();
   await page.locator(".run[data-run]").first().waitFor();
 });
+
+const twice = encodeURIComponent;
+const JERK = ["jerk@step-000000000", "jerk@recordings/env-00/best.bk2"].map(twice);
+onPage(
+  "a JERK run's sequence and a recording race in the browser's own engine",
+  `#/race?act=TideGrotto.Act1&players=${twice(JERK.join())}`,
+  async (page) => {
+    await page.locator(".screen .name", { hasText: "jerk after 0 steps" }).waitFor();
+    await page.locator(".screen .name", { hasText: "jerk: best" }).waitFor();
+    await page.getByLabel("Speed").selectOption("4");
+    await page.locator(".screen .banner", { hasText: "1,914 points" }).waitFor();
+  },
+);
 
 onPage(
   "an emulator's game is shown, a key moves the hero, and a second tab does no harm",

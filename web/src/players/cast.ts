@@ -10,12 +10,20 @@ import { actionsOf, NetPlayer, RandomPlayer, RunAndJump, Sequence, type Player }
 
 type Image = { height: number; width: number; depth: number; colours: number };
 
-type Load = () => Promise<ArrayBuffer>;
+/** Somebody who plays without a net. frames: after which the episode ends; 0: as the rules say. */
+export interface Script {
+  frames: number;
+  /** The player on an act. Throws a sentence for the page if there is none. */
+  on(act: Act, name: string): Player;
+}
+
+type Load = () => Promise<ArrayBuffer | Script>;
 /** Sides of the largest image that the game is drawn as. */
 const LARGEST = 224;
 
 export class Cast {
   private readonly brains = new Map<string, Promise<Brain>>();
+  private readonly scripts = new Map<string, Script>();
   private readonly images = new Map<string, Image>();
   private readonly loads = new Map<string, Load>([
     ["ppo2", () => fetched(ppo2Url)],
@@ -34,17 +42,17 @@ export class Cast {
   /** Act -> the actions that JERK learned on it on this page. */
   readonly learned = new Map<string, number[]>();
 
-  private brain(id: string): Promise<Brain> {
+  private brain(id: string, file = this.loads.get(id)!()): Promise<Brain> {
     let found = this.brains.get(id);
     if (!found) {
-      found = this.loads.get(id)!().then((file) => Brain.load(new Uint8Array(file)));
+      found = file.then((net) => Brain.load(new Uint8Array(net as ArrayBuffer)));
       found.catch(() => this.brains.delete(id)); // the next try may go well
       this.brains.set(id, found);
     }
     return found;
   }
 
-  /** Offer a net that is loaded when it is first asked for. */
+  /** Offer a net or a script that is loaded when it is first asked for. */
   offer(id: string, name: string, load: Load): void {
     this.names.set(id, name);
     this.loads.set(id, load);
@@ -54,9 +62,21 @@ export class Cast {
   /** Load those of these players that were offered; null if there is nothing to wait for. Throws a
    * sentence for the page if one cannot play. */
   ready(ids: string[]): Promise<unknown> | null {
-    const missing = ids.filter((id) => this.offered.has(id) && !this.images.has(id));
-    if (!missing.length) return null;
-    return Promise.all(missing.map(async (id) => this.fit(id, await this.brain(id))));
+    const missing = ids.filter(
+      (id) => this.offered.has(id) && !this.images.has(id) && !this.scripts.has(id),
+    );
+    return missing.length ? Promise.all(missing.map((id) => this.meet(id))) : null;
+  }
+
+  private async meet(id: string): Promise<void> {
+    const found = this.brains.has(id) ? null : await this.loads.get(id)!();
+    if (found && !(found instanceof ArrayBuffer)) this.scripts.set(id, found);
+    else this.fit(id, await this.brain(id, Promise.resolve(found!)));
+  }
+
+  /** Frames after which a player's episode ends; 0: as the rules say. */
+  frames(id: string): number {
+    return this.scripts.get(id)?.frames ?? 0;
   }
 
   /** Remember what a net sees. */
@@ -95,6 +115,8 @@ export class Cast {
       throw new Error(
         "The player in this link is not here: drop its .onnx file, or choose another.",
       );
+    const script = this.scripts.get(id);
+    if (script) return script.on(act, name);
     if (id === "random") return new RandomPlayer(seed);
     if (id === "run-and-jump") return new RunAndJump();
     if (id === "oracle") return new Sequence(name, await proof(act));

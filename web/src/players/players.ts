@@ -2,7 +2,7 @@
 
 import { Random } from "../engine/random";
 import type { Episode } from "../game/episode";
-import { ACTION_PADS, ACTIONS, JUMP, padOf, RIGHT } from "../game/rules";
+import { ACTIONS, JUMP, padOf, RIGHT } from "../game/rules";
 import type { Brain, Thought } from "../nets/brain";
 import { choose } from "./policy";
 
@@ -21,14 +21,19 @@ const PERIOD = 21;
 const HOLD = 5;
 
 abstract class Blind implements Player {
-  readonly actions = ACTIONS;
+  private readonly pads: number[];
   readonly thought = null;
   readonly brain = null;
   abstract readonly name: string;
+
+  constructor(readonly actions = ACTIONS) {
+    this.pads = actions.map(padOf);
+  }
+
   abstract action(episode: Episode): number;
 
   pad(episode: Episode): number {
-    return ACTION_PADS[this.action(episode)];
+    return this.pads[this.action(episode)];
   }
 }
 
@@ -60,8 +65,9 @@ export class Sequence extends Blind {
   constructor(
     readonly name: string,
     private readonly sequence: ArrayLike<number>,
+    actions = ACTIONS,
   ) {
-    super();
+    super(actions);
   }
 
   action({ steps }: Episode): number {

@@ -67,11 +67,11 @@ export class About {
 }
 
 /** Links to games of a run's checkpoints. */
-function watched({ name, agent, checkpoints, heat }: Answer): HTMLElement[] {
+function watched({ name, checkpoints, heat }: Answer): HTMLElement[] {
   const level = heat.levels.at(-1) ?? "";
   const links = checkpoints.slice(-8).map((step) => {
     const id = `${name}@${step}`;
-    const here = agent !== "jerk" && level.startsWith("BrambleDash");
+    const here = level.startsWith("BrambleDash");
     const seen = levelOf(level).match(/^\w+$/) ? `procgen:${level.split(":")[0]}` : level;
     const href = here
       ? `#/watch?${queryOf({ players: encodeURIComponent(id), act: levelOf(level) })}`

@@ -96,11 +96,21 @@ export interface Agent {
   agent: string;
 }
 
-/** The net of an agent, which the server exports the first time. */
-export async function fetchNet(agent: string): Promise<ArrayBuffer> {
-  const answer = await fetch(`/api/onnx?${queryOf({ agent })}`);
+/** Bytes of the server's answer, and whether they are JSON. */
+async function bytes(address: string): Promise<{ data: ArrayBuffer; isJson: boolean }> {
+  const answer = await fetch(address);
   if (!answer.ok) throw new Error(((await answer.json()) as { error: string }).error);
-  return answer.arrayBuffer();
+  const isJson = answer.headers.get("Content-Type") === "application/json";
+  return { data: await answer.arrayBuffer(), isJson };
+}
+
+/** What an agent plays by, which the server makes the first time: a net, or JERK's sequences. */
+export const fetchPlayer = (agent: string) => bytes(`/api/player?${queryOf({ agent })}`);
+
+/** A recording, whose name is RUN@FILE. */
+export async function fetchRecording(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  const [, run, file] = /^(.*)@(.*)$/.exec(name)!;
+  return new Uint8Array((await bytes(`/api/file?${queryOf({ run, file })}`)).data);
 }
 
 export interface Episode {

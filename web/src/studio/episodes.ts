@@ -170,7 +170,13 @@ export class Episodes implements View {
         h("video", { src: address, controls: true, loop: true, preload: "none" }),
       );
     const href = `#/watch?${queryOf({ run: this.run, file })}`;
-    return h("p", {}, h("a", { href }, `Replay ${file}`));
+    const live = `#/live?${queryOf({ agent: `${this.run}@${file}`, other: "", level: "" })}`;
+    return h(
+      "p",
+      { class: "links" },
+      h("a", { href }, `Replay ${file}`),
+      h("a", { href: live, "aria-label": `Replay ${file} in the emulator` }, "in the emulator"),
+    );
   }
 }
 

@@ -1,19 +1,28 @@
 /** The public page within the studio, where every checkpoint's net can play too. */
 
 import { App } from "../app";
-import { fetched, World } from "../game/world";
+import { World } from "../game/world";
 import { Cast } from "../players/cast";
 import { h, points } from "../views/dom";
-import { ask, fetchNet, queryOf, type Agent } from "./api";
+import { ask, fetchPlayer, fetchRecording, type Agent } from "./api";
+import { jerk, recording } from "./scripts";
 import type { View } from "./view";
 
 /** A player's id, which a list in an address may hold. */
 export const playerOf = (agent: string) => encodeURIComponent(agent);
 
-/** RUN@step-000008000 as RUN after 8,000 steps. */
+/** RUN@step-000008000 as RUN after 8,000 steps, RUN@FOLDER/FILE.bk2 as RUN: FILE. */
 function nameOf(agent: string): string {
   const [, run, step] = /^(.*)@step-(\d+)/.exec(agent) ?? [];
-  return run ? `${run} after ${points(Number(step))} steps` : agent;
+  if (run) return `${run} after ${points(Number(step))} steps`;
+  const [, owner, file] = /^(.*)@(?:.*\/)?(.*)\.bk2$/.exec(agent) ?? [];
+  return owner ? `${owner}: ${file}` : agent;
+}
+
+async function load(agent: string) {
+  if (agent.endsWith(".bk2")) return recording(await fetchRecording(agent));
+  const { data, isJson } = await fetchPlayer(agent);
+  return isJson ? jerk(data) : data;
 }
 
 export class Watch implements View {
@@ -51,21 +60,21 @@ export class Watch implements View {
   /** Play a run's recording again. */
   private async replay(query: URLSearchParams): Promise<void> {
     const file = query.get("file")!;
-    const bytes = await fetched(`/api/file?${queryOf({ run: query.get("run") ?? "", file })}`);
+    const bytes = await fetchRecording(`${query.get("run") ?? ""}@${file}`);
     await this.app!.open(new File([bytes], file));
   }
 
   private offer(agent: string): void {
     const id = playerOf(agent);
     if (agent.includes("@") && !this.cast.names.has(id))
-      this.cast.offer(id, nameOf(agent), () => fetchNet(agent));
+      this.cast.offer(id, nameOf(agent), () => load(agent));
   }
 
   private async load(): Promise<void> {
     const [world, agents] = await Promise.all([World.fetch(), ask<Agent[]>("agents")]);
-    for (const { id, agent, levels } of agents)
-      if (agent !== "jerk" && !levels.startsWith("procgen")) this.offer(id);
+    for (const { id, levels } of agents) if (!levels.startsWith("procgen")) this.offer(id);
     this.app = new App(world, this.cast);
+    this.app.acceptFiles();
     this.root.replaceChildren(this.app.roots[1]);
   }
 }
