@@ -111,7 +111,7 @@ def main() -> None:
         make_run(root / f"ppo2-{seed}", seed=seed, rows=200, steps=1_000_000)
     make_run(root / "faster", rate=1e-3, steps=500_000)
     make_run(root / "<img src=x onerror=document.title='harmed'>", timesteps=9_000)
-    for steps in (150, 60):
+    for steps in (60, 24):
         make_recording(root / "faster" / "recordings" / f"{steps}-steps.bk2", steps=steps)
     make_jerk(root / "jerk")
     make_contest(root / "contests" / "one")

@@ -153,7 +153,7 @@ onPage(
   },
 );
 
-const PAIR = `agent=faster@recordings/150-steps.bk2&other=faster@recordings/60-steps.bk2&level=`;
+const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
 onPage(
   "two agents are shown in step until both have ended, and who is ahead is said",
   `#/live?${PAIR}`,
@@ -170,10 +170,10 @@ onPage(
     await page.getByLabel("Speed").selectOption("4");
     await page.locator("button", { hasText: "Play on" }).click();
     await page.locator(".verdict", { hasText: /^Both have ended: .* is ahead by/ }).waitFor();
-    expect(await steps()).toEqual(["150", "60"]);
+    expect(await steps()).toEqual(["60", "24"]);
     expect(await page.locator(".pane .banner").allTextContents()).toEqual([
-      "Ended after 150 steps",
       "Ended after 60 steps",
+      "Ended after 24 steps",
     ]);
     await picture(page, "ended");
     await page.locator("button", { hasText: "Next episode" }).click();
@@ -185,7 +185,7 @@ onPage(
   "a game that cannot be played is told",
   "#/live?agent=nobody&level=nowhere",
   async (page) => {
-    await page.locator(".notice", { hasText: "give one level" }).waitFor();
+    await page.locator(".notice", { hasText: "no such agent" }).waitFor();
   },
 );
 
