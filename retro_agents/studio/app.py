@@ -3,8 +3,10 @@
 A request names a run by a name that the index found; no part of it becomes a path.
 """
 
+import functools
 import mimetypes
 import re
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
@@ -27,7 +29,7 @@ from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
 from retro_agents.studio.episodes import MOST_FILES, listed, recording, recordings
 from retro_agents.studio.gate import Gate
-from retro_agents.studio.index import Index
+from retro_agents.studio.index import PATIENCE, Index
 from retro_agents.studio.row import history
 from retro_agents.studio.starting import Match, Started, Wanted, choices
 from retro_agents.studio.stream import Streams
@@ -36,6 +38,8 @@ from retro_agents.studio.writers import stop
 PAGE = Path(__file__).parent / "page"
 """The built page, made by `scripts/web`."""
 MOST_RUNS = 200
+MOST_AT_ONCE = 3
+"""Requests of a kind that may wait for disks at a time."""
 MOST_BODY = 1 << 16
 """Bytes of the longest request."""
 TYPES = {".wasm": "application/wasm", ".js": "text/javascript", ".onnx": "application/octet-stream"}
@@ -227,6 +231,23 @@ class Studio:
         return answer({"started": wanted.name})
 
 
+def limited(read: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Answers few requests at a time, so that those that wait for a slow disk leave threads for the
+    others. Raises UserError if one has no turn."""
+    room = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+    @functools.wraps(read)
+    def answered(request: Request) -> Response:
+        if not room.acquire(timeout=PATIENCE):
+            raise UserError("a disk has not answered what was asked before: try again later")
+        try:
+            return read(request)
+        finally:
+            room.release()
+
+    return answered
+
+
 def page(_: Request) -> Response:
     """The page itself."""
     return FileResponse(PAGE / "studio.html", headers={"Cache-Control": "no-cache"})
@@ -240,20 +261,22 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
     reads: dict[str, Callable[..., Any]] = {
         "/": page,
         "/api/runs": studio.runs,
+        "/api/shipped": lambda _: answer(shipped()),
+        "/api/report": studio.report,
+        "/api/player": studio.player,
+        "/api/levels": lambda _: answer(playable()),
+        "/api/choices": lambda _: answer(choices()),
+    }
+    looks: dict[str, Callable[[Request], Response]] = {
         "/api/columns": studio.columns,
         "/api/curves": studio.curves,
         "/api/run": studio.run,
         "/api/configs": studio.configs,
         "/api/episodes": studio.episodes,
         "/api/file": studio.file,
-        "/api/shipped": lambda _: answer(shipped()),
         "/api/contests": lambda _: answer(judged.contests(studio.index)),
         "/api/sweeps": lambda _: answer(judged.sweeps(studio.index)),
-        "/api/report": studio.report,
         "/api/agents": studio.watchable,
-        "/api/player": studio.player,
-        "/api/levels": lambda _: answer(playable()),
-        "/api/choices": lambda _: answer(choices()),
     }
     writes: dict[str, Callable[..., Any]] = {
         "/api/stop": studio.stop,
@@ -263,6 +286,7 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
     }
     routes = [
         *(Route(path, read, methods=["GET"]) for path, read in reads.items()),
+        *(Route(path, limited(read), methods=["GET"]) for path, read in looks.items()),
         *(Route(path, write, methods=["POST"]) for path, write in writes.items()),
         WebSocketRoute("/api/stream", Streams(studio.agents).watch),
         Mount("/assets", StaticFiles(directory=PAGE / "assets", check_dir=False)),

@@ -4,8 +4,9 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from os import scandir
 from pathlib import Path
 from typing import Any, final
 
@@ -26,15 +27,31 @@ INSIDE = {"checkpoints", "agent", "films", "node_modules", "__pycache__"}
 """Names of folders in which there are no runs of their own."""
 
 
-def folders(root: Path) -> Iterator[tuple[Path, set[str]]]:
-    """Every folder that may hold something, with its files' names. Links are not followed."""
-    depth = len(root.parts)
-    for path, below, files in os.walk(root):
-        here = Path(path)
-        deep = len(here.parts) - depth >= DEEPEST
-        below[:] = () if deep else sorted(n for n in below if n not in INSIDE and n[0] != ".")
-        if not CHECKPOINT.fullmatch(here.name):
-            yield here, set(files)
+class Late(Exception):  # noqa: N818
+    """A disk has answered after so long that another thread goes on in this one's place."""
+
+
+def folders(
+    root: Path, scanning: Callable[[Path], AbstractContextManager[bool]]
+) -> Iterator[tuple[Path, set[str]]]:
+    """Every folder that may hold something, with its files' names. Links are not followed.
+
+    scanning: surrounds the look into a folder, and says whether to look.
+    """
+    todo = [root]
+    while todo:
+        here = todo.pop()
+        below, files = list[str](), set[str]()
+        with scanning(here) as wanted, suppress(OSError):
+            for entry in scandir(here) if wanted else ():
+                if not entry.is_dir(follow_symlinks=False):
+                    files.add(entry.name)
+                elif entry.name not in INSIDE and entry.name[0] != ".":
+                    below.append(entry.name)
+        if len(here.parts) - len(root.parts) < DEEPEST:
+            todo += [here / name for name in sorted(below, reverse=True)]
+        if wanted and not CHECKPOINT.fullmatch(here.name):
+            yield here, files
 
 
 def sweep_of(run: Path, everything: dict[Path, set[str]]) -> Path | None:
@@ -103,8 +120,10 @@ class Index:
 
     def run(self, name: str) -> Path:
         """The folder of a run. Names that the index has not found itself are refused. Raises
-        UserError."""
+        UserError, also if its disk does not answer."""
         self.ask()
+        if name in self._slow:
+            raise UserError(f"the disk of {name} does not answer")
         return chosen(self.paths, name, "run")
 
     def contest(self, name: str) -> Path:
@@ -122,20 +141,44 @@ class Index:
             with self._turn:
                 self._turn.wait_for(lambda: self._wanted)
                 self._wanted, began = False, time.monotonic()
-            with suppress(OSError):  # such as of a folder that is removed meanwhile
-                if not self.look():
-                    return
+            try:
+                self.look()
+            except Late:
+                return
+            except OSError:  # such as of a folder that is removed meanwhile
+                pass
             with self._turn:
                 self._seen = began
                 self._turn.notify_all()
             time.sleep(EVERY)
 
-    def look(self) -> bool:
-        """Find all runs, and read again those that have changed. Returns whether no disk kept it
-        waiting for long."""
-        everything = dict(folders(self.root))
+    @contextmanager
+    def _waiting(self, folder: Path) -> Iterator[bool]:
+        """Surrounds what waits for a folder's disk. Yields whether it may: not while another thread
+        waits for it. Raises Late if this one has waited too long."""
+        name = name_of(folder, self.root)
+        if name in self._slow:
+            yield False
+            return
+        self._busy = name, time.monotonic()
+        try:
+            yield True
+        finally:
+            with self._turn:
+                if self._slow.pop(name, None):
+                    raise Late
+                self._busy = None
+
+    def _still(self, name: str) -> bool:
+        """Whether a folder, or one above it, is on a disk that does not answer."""
+        return any(slow in (name, ".") or name.startswith(f"{slow}/") for slow in [*self._slow])
+
+    def look(self) -> None:
+        """Find all runs, and read again those that have changed. Raises Late."""
+        everything = dict(folders(self.root, self._waiting))
         named = {name_of(folder, self.root): folder for folder in everything}
-        paths = {n: folder for n, folder in named.items() if "config.json" in everything[folder]}
+        paths = {name: path for name, path in self.paths.items() if self._still(name)}
+        paths |= {n: folder for n, folder in named.items() if "config.json" in everything[folder]}
         self.contests = {n: f for n, f in named.items() if "contest.json" in everything[f]}
         cells: dict[str, list[str]] = {}
         for name, folder in paths.items():
@@ -145,19 +188,13 @@ class Index:
         self.sweeps = {name: named[name] for name in cells}
         known = locks()
         for name, folder in paths.items():
-            if name in self._slow:
-                continue
-            self._busy = name, time.monotonic()
-            self._renew(name, folder, known)
-            with self._turn:
-                if self._slow.pop(name, None):
-                    return False
-                self._busy = None
+            with self._waiting(folder) as wanted:
+                if wanted:
+                    self._renew(name, folder, known)
         for name in self.rows.keys() - paths.keys():
             del self._marks[name]
             self.rows = {other: row for other, row in self.rows.items() if other != name}
             self.revision += 1
-        return True
 
     def _renew(self, name: str, folder: Path, known: Locks | None) -> None:
         pid = 0

@@ -5,16 +5,18 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from retro_agents.studio import index
+from retro_agents.studio import app, index
 from retro_agents.studio.files import Table
 from retro_agents.studio.row import Row, described
 from tests.runs import ROOT
-from tests.studio.runs import make_run
+from tests.studio.runs import make_contest, make_jerk, make_run, make_sweep
 
 
 def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
@@ -150,3 +152,74 @@ def test_a_disk_that_does_not_answer_holds_up_its_own_run_alone(
     answers.set()
     rows = client.rows(lambda rows: rows["a-slow"]["error"] == "")
     assert rows["a-slow"]["steps"] == 4_000
+
+
+def test_a_folder_that_cannot_be_listed_holds_up_no_other(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, answers = tmp_path / "runs", threading.Event()
+    make_run(root / "a-slow" / "one"), make_run(root / "other")
+    client = studio(root)
+    client.rows(lambda rows: len(rows) == 2)
+
+    def slowly(path: Path) -> Any:
+        assert path.name != "a-slow" or answers.wait(60)
+        return os.scandir(path)
+
+    monkeypatch.setattr(index, "scandir", slowly)
+    monkeypatch.setattr(index, "PATIENCE", 0.05)
+    rows = client.rows(lambda rows: len(rows) == 3)
+    assert rows["a-slow"]["error"].startswith("its disk has not answered for")
+    assert [rows[name]["error"] for name in ("a-slow/one", "other")] == ["", ""]
+    make_run(root / "later")
+    assert "later" in client.rows(lambda rows: "later" in rows)
+    answers.set()
+    assert "a-slow" not in client.rows(lambda rows: "a-slow" not in rows)
+
+
+def test_requests_that_wait_for_a_disk_leave_room_for_others(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "runs" / "one")
+    client, answers = studio(tmp_path / "runs"), threading.Event()
+    client.rows(len)
+    monkeypatch.setattr(app, "recordings", lambda run: answers.wait(60) and ())
+    monkeypatch.setattr(app, "PATIENCE", 0.05)
+    ask = partial(client.ask, "/api/episodes", query={"run": "one"})
+    with ThreadPoolExecutor(50) as threads:
+        waiting = [threads.submit(ask) for _ in range(50)]
+        while sum(one.done() for one in waiting) < 50 - app.MOST_AT_ONCE:
+            pass
+        assert client.ask("/api/run", query={"run": "one"})[0] == 200
+        answers.set()
+    assert sorted(one.result()[0] for one in waiting) == [200] * app.MOST_AT_ONCE + [400] * 47
+
+
+WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.truncate"}
+
+
+def test_nothing_is_written_into_the_runs(studio: Any, tmp_path: Path) -> None:
+    root, written, listens = tmp_path / "runs", list[Any](), True
+    make_jerk(root / "jerk"), make_sweep(root / "sweep"), make_contest(root / "contest")
+
+    def hears(event: str, given: tuple[Any, ...]) -> None:
+        if not listens or not given or not str(given[0]).startswith(f"{root}"):
+            return
+        if event in WRITES or (event == "open" and given[2] & (os.O_WRONLY | os.O_RDWR)):
+            written.append((event, given))
+
+    everything = [root, *root.rglob("*")]
+    for path in everything:  # which says more where the user is not root
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    before = {path: path.stat().st_ctime_ns for path in everything}
+    sys.addaudithook(hears)  # for good
+    client, recording = studio(root), "recordings/env-00/best.bk2"
+    assert {row["error"] for row in client.rows(len).values()} == {""}
+    whats = ["columns", "curves", "run", "configs", "episodes", "file", "contests", "sweeps"]
+    query = {"run": "jerk", "column": "metrics/loss", "file": recording}
+    for what in [*whats, "agents", "player", "report"]:
+        asked = {**query, "agent": "jerk@step-000000000", "contest": "contest"}
+        assert client.ask(f"/api/{what}", query=asked)[0] == 200, what
+    listens = False
+    after = {path: path.stat().st_ctime_ns for path in [root, *root.rglob("*")]}
+    assert (after, written) == (before, [])

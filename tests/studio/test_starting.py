@@ -1,14 +1,21 @@
 """The forms that start runs and contests."""
 
+import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.studio.__main__ import StudioConfig
-from tests.studio.conftest import processes
+from retro_agents.studio.index import Index
+from tests.runs import KILLS, ROOT
+from tests.studio.conftest import TOKEN, Client, processes
+from tests.studio.runs import make_run
 
 RUN = {"type": "run", "agent": "jerk", "name": "new", "levels": "BrambleWood.Act1"}
 CONTEST = {"type": "contest", "agent": "random", "name": "new", "levels": "bramble-test"}
@@ -81,3 +88,36 @@ def test_a_run_that_fails_says_why_until_its_folder_is_gone(studio: Any, tmp_pat
 def test_the_folder_is_runs_unless_another_is_given() -> None:
     for words, folder in (([], "runs"), (["others"], "others")):
         assert parse_command(StudioConfig, words, command="").runs == Path(folder)
+
+
+SERVER = """
+import sys
+from pathlib import Path
+from retro_agents.studio.__main__ import listening, server_of
+from retro_agents.studio.app import app_of
+root, token = sys.argv[1:]
+with listening(0) as listener:
+    port = listener.getsockname()[1]
+    print(port, flush=True)
+    app = app_of(Path(root), exports=Path(root).parent, token=token, port=port)
+    server_of(app).run([listener])
+"""
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_a_killed_studio_harms_no_run(tmp_path: Path, seed: int) -> None:
+    root, moment = tmp_path / "runs", random.Random(seed)
+    make_run(root / "other")
+    words = [sys.executable, "-c", SERVER, str(root), TOKEN]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as it:
+        assert it.stdout is not None
+        client = Client(int(it.stdout.readline()))
+        assert client.ask("/api/start", {**RUN, "timesteps": "200"})[0] == 200
+        for _ in range(moment.randrange(200)):
+            client.ask("/api/episodes", query={"run": "other"})
+        it.kill()
+    seen = Index(root)
+    while not (row := {row.id: row for row in seen.ask()}.get("new")) or row.state != "finished":
+        pass
+    assert (row.error, row.steps >= 200) == ("", True)
+    load_agent(root / "new")  # or it is damaged
