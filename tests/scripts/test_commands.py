@@ -17,6 +17,7 @@ INNER = (
     "retro_agents.ground.leash",
     "retro_agents.template.",
     "retro_agents.studio.player",
+    "retro_agents.studio.sequences",
 )
 """Others start these, in ways of their own; peers' code is only timed."""
 COMMANDS = [
