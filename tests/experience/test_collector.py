@@ -14,9 +14,11 @@ from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import ActorCritic
 from retro_agents.nets.encoders import make_encoder
 from retro_agents.nets.heads import ActorCriticHead
+from retro_agents.run.agents import find
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
 from retro_agents.run.settings import RunSettings
+from tests.agents.tiny import tiny
 from tests.games.retro.conftest import BRAMBLE
 
 
@@ -153,3 +155,10 @@ def test_frames_that_are_put_together_on_the_device_are_the_observations(colour)
             rollouts.append((collector.rollout.obs.numpy(), next_values(collector, obs)))
     for one, other in zip(*rollouts, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_two_processes_do_not_train_a_net_with_running_moments(monkeypatch):
+    monkeypatch.setattr(Group, "__init__", lambda group: vars(group).update(rank=0, size=2))
+    config = tiny("ppo2", "--encoder", "impala", "--encoder-parts", "batch-norm")
+    with pytest.raises(UserError, match="start one process"):
+        find("ppo2").part("training", "Training")(config, 2)

@@ -29,6 +29,12 @@ def test_updates_are_due_once_there_is_enough_to_draw_from():
     assert run.updates_due() == 2
 
 
+def test_ended_episodes_are_counted_by_steps_and_environment():
+    run, ended = OffPolicy(CONFIG, 4), {"r": 2.0, "env": 1}
+    assert run.count(4, [ended]) == [(4, 1, ended)]
+    assert run.count(2, [ended], first=2) == [(6, 3, ended)]
+
+
 @pytest.mark.parametrize("agent", ["rainbow", "sac"])
 def test_new_run_starts_from_weights_and_seeded_replay(agent, tmp_path):
     flags = "--timesteps 200 --learning-starts 50 --replay-size 5000 --log-every 50"
