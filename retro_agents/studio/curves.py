@@ -12,7 +12,7 @@ from retro_agents.ground.statistics import CONFIDENCE
 from retro_agents.run.config import flat
 from retro_agents.run.metrics import zone_of
 from retro_agents.run.plot import smooth
-from retro_agents.studio.files import Columns, Table, read_json
+from retro_agents.studio.files import TABLES, Columns, Table, read_json
 
 POINTS = 500
 """Points of a curve that are sent: more than a page has pixels for."""
@@ -22,7 +22,6 @@ MOST_LEVELS = 100
 """Levels that a heat map has rows for."""
 LAUNCH = {"seed", "run_dir", "resume"}
 """Fields in which the seeds of one experiment differ."""
-KINDS = ("metrics", "episodes", "timing")
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -48,7 +47,7 @@ class Tables:
         """The columns of numbers that a run has, as KIND/NAME."""
         return [
             f"{kind}/{name}"
-            for kind in KINDS
+            for kind in TABLES
             for name in self.of(run, kind).numbers
             if name not in ("step", "env")
         ]
@@ -57,7 +56,7 @@ class Tables:
         """A column's numbers over the agent steps or seconds of a run, averaged over `window` rows.
         Raises UserError if the run lacks it."""
         kind, _, name = column.partition("/")
-        table = self.of(run, kind) if kind in KINDS else None
+        table = self.of(run, kind) if kind in TABLES else None
         if table is None or name not in table.numbers:
             raise UserError(f"has no {name or column}")
         steps, values = table.column("step"), table.column(name)

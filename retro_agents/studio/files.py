@@ -17,6 +17,8 @@ from retro_agents.ground.errors import UserError
 
 TAIL = 1 << 14
 """Bytes at a table's end that are read for its newest rows, of which a hundred fit in."""
+TABLES = ("metrics", "episodes", "timing")
+"""The tables of a run, without .csv."""
 MOST_BYTES = 1 << 22
 """Bytes of the largest JSON file that is read."""
 
@@ -157,4 +159,4 @@ class Columns(NamedTuple):
 
 def table_paths(run: Path) -> Iterator[Path]:
     """The tables that a run may have."""
-    yield from (run / f"{name}.csv" for name in ("metrics", "episodes", "timing"))
+    yield from (run / f"{name}.csv" for name in TABLES)

@@ -38,9 +38,9 @@ def folders(
 
     scanning: surrounds the look into a folder, and says whether to look.
     """
-    todo = [root]
+    todo = [(root, 0)]
     while todo:
-        here = todo.pop()
+        here, depth = todo.pop()
         below, files = list[str](), set[str]()
         with scanning(here) as wanted, suppress(OSError):
             for entry in scandir(here) if wanted else ():
@@ -48,8 +48,8 @@ def folders(
                     files.add(entry.name)
                 elif entry.name not in INSIDE and entry.name[0] != ".":
                     below.append(entry.name)
-        if len(here.parts) - len(root.parts) < DEEPEST:
-            todo += [here / name for name in sorted(below, reverse=True)]
+        if depth < DEEPEST:
+            todo += [(here / name, depth + 1) for name in sorted(below, reverse=True)]
         if wanted and not CHECKPOINT.fullmatch(here.name):
             yield here, files
 
@@ -65,7 +65,8 @@ def sweep_of(run: Path, everything: dict[Path, set[str]]) -> Path | None:
 
 def name_of(path: Path, root: Path) -> str:
     """A path below the studio's folder as text that JSON can hold."""
-    return os.fsencode(path.relative_to(root)).decode("utf-8", "replace")
+    text = str(path)[len(str(root)) :].lstrip(os.sep) or "."  # quicker than relative_to
+    return os.fsencode(text).decode("utf-8", "replace")
 
 
 def chosen(among: dict[str, Path], name: str, what: str) -> Path:
