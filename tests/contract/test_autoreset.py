@@ -4,7 +4,6 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.wrappers import vector
 
 ID = "retro_agents:BrambleDash/test-v0"
 SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 5}
@@ -44,13 +43,3 @@ def test_disabled_waits_for_the_caller():
     envs.reset(options={"reset_mask": np.array([True, True])})
     assert envs.unwrapped.levels == levels
     assert not envs.step(np.ones(2, int))[3].any()
-
-
-@pytest.mark.parametrize("name", ["NumpyToTorch", "FlattenObservation", "RecordEpisodeStatistics"])
-def test_wrappers_of_vectors_work_beyond_an_episodes_end(name):
-    envs = getattr(vector, name)(made("NextStep"))
-    envs.reset(seed=0)
-    for _ in range(12):
-        obs, *_ = envs.step(envs.action_space.sample())
-    assert len(obs) == 2
-    envs.close()
