@@ -4,6 +4,7 @@ retro-agents new-agent fox && pip install -e fox && retro-agents train fox --tim
 """
 
 import keyword
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -56,7 +57,7 @@ class NewAgentConfig:
 def write_agent(name: str, folder: Path) -> None:
     """Write the package into a folder, which must not exist. Raises UserError if it does, or if the
     name is none for a package or is taken."""
-    if not (name.isidentifier() and name.islower()) or keyword.iskeyword(name):
+    if not re.fullmatch("[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise UserError(f"bad name {name!r}; expected lower-case letters, digits and _: fox")
     if find_spec(name):
         raise UserError(f"there is a Python package {name!r} already: choose another name")

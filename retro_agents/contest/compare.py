@@ -73,12 +73,15 @@ def runs_of(entry: str) -> Runs:
     found: dict[str, dict[int, float]] = {}
     for number, folder in enumerate(map(Path, entry.split(","))):
         if not (folder / "episodes.csv").is_file():
+            if "," in entry:
+                raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
             raise UserError(f"{folder} is neither a contest nor a run; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
-        seed = int(read_file(folder / "config.json", what="config.json").get("seed", number))
+        config = folder / "config.json"
+        seed = int(read_file(config, what=str(config)).get("seed", number))
         for level, values in returns.items():
             scores = found.setdefault(level, {})
             scores[seed if seed not in scores else -1 - number] = math.fsum(values) / len(values)

@@ -102,11 +102,15 @@ def replace_text(path: Path, text: str) -> None:
     """Replaces a file's text atomically: writes beside it, syncs, renames. Raises OSError."""
     draft = beside(path, f".{path.name}.draft")
     draft.unlink(missing_ok=True)
-    with draft.open("x", encoding="utf-8", newline="") as file:  # x: through no link of others
-        file.write(text)
-        file.flush()
-        sync(file.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("x", encoding="utf-8", newline="") as file:  # x: through no link of others
+            file.write(text)
+            file.flush()
+            sync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def write_text(path: Path, text: str) -> None:

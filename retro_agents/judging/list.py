@@ -74,9 +74,10 @@ def about_preset(path: Path) -> str:
 def runs(folder: Path) -> Iterator[str]:
     """The runs below a folder: agent, levels, the last checkpoint's step, the mean return of the
     last hundred episodes, and the time since the run began."""
-    if not folder.is_dir():
-        raise UserError(f"there are no runs: no folder {folder} (for another one: --of FOLDER)")
-    for config in sorted(folder.rglob("config.json")):
+    configs = sorted(folder.rglob("config.json"))
+    if not configs:
+        raise UserError(f"there are no runs in {folder}: give another folder by --of FOLDER")
+    for config in configs:
         run = config.parent
         if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):
             continue

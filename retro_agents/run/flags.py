@@ -67,7 +67,9 @@ class Words:
             _complete(parser, here, presets)
         known, rest = parser.parse_known_intermixed_args(words)
         if rest and not self.helps:
-            raise UserError(f"{rest[0]!r} belongs to no flag; join several values by commas: A,B")
+            flags = any(word.startswith("--") for word in words[: words.index(rest[0])])
+            advice = "join several values by commas: A,B" if flags else "see --help"
+            raise UserError(f"{rest[0]!r} belongs to no flag; {advice}")
         self.given: dict[str, Any] = vars(known)
         self.preset: str | None = self.given.pop("preset", None) if "preset" in self.files else None
         file = self.given.pop("config", None) if self.files else None
@@ -217,7 +219,7 @@ def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequenc
     """Raises UserError for the first unknown --flag; it names the nearest one."""
     known = ["--help", *map(flag_of, files)]
     for name, place in here.items():
-        if place.says("flag", True):
+        if place.says("flag", True) and not place.says("metavar"):
             known += [flag_of(name)]
             known += [flag_of(f"no_{name}")] if place.field.type is bool else []
     for word in words:

@@ -63,7 +63,7 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.track not in ("", *SERVICES) and ":" not in self.track:
+        if self.track not in ("", *SERVICES) and not all(self.track.rpartition(":")):
             raise UserError(
                 f"bad --track {self.track!r}; expected {', '.join(SERVICES)}, or "
                 "PACKAGE.MODULE:FUNCTION"

@@ -30,7 +30,7 @@ class StudioConfig:
 
     runs: Path = field(Path("runs"), metavar="RUNS")
     """The folder below which runs, contests and sweeps are looked for."""
-    port: Annotated[int, Meta(ge=0, le=65535)] = 8056
+    port: Annotated[int, Meta(ge=0, le=65535, description="a whole number from 0 to 65535")] = 8056
     """Port of the page; 0: any free one."""
     browser: bool = True
     """Open the page in a browser, if there is one."""

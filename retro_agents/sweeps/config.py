@@ -81,6 +81,8 @@ class SweepConfig:
                 "give one of --grid FIELD=A,B,..., --search FIELD=LOW:HIGH ... and --pbt "
                 "FIELD=LOW:HIGH ..."
             )
+        if self.search and self.cell:
+            raise UserError("--cell is for a --grid: leave it out")
         if self.search and self.engine != "local":
             raise UserError(f"--search runs on this machine, not with --engine {self.engine}")
         if self.pbt and self.engine != "ray":

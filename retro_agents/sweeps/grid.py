@@ -52,8 +52,7 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
     """FIELD=A,B or FIELD=A;B -> field -> values. Raises UserError if a word has another form."""
     grid: dict[str, list[str]] = {}
     for word in words:
-        name, _, text = word.partition("=")
-        field = name.lstrip("-").replace("-", "_")
+        field, text = field_of(word), word.partition("=")[2]
         values = [value.strip() for value in text.split(";" if ";" in text else ",")]
         bad = [value for value in values if not value or "/" in value or len(value.split()) > 1]
         if not field or bad or field in grid or len(set(values)) < len(values):
@@ -70,6 +69,11 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
 def points(grid: Mapping[str, Sequence[str]]) -> list[Point]:
     """All combinations; the last field changes fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def field_of(word: str) -> str:
+    """The field that a flag, or a word FIELD=…, names."""
+    return word.lstrip("-").partition("=")[0].replace("-", "_")
 
 
 def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
@@ -93,9 +97,9 @@ def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
 def further(config: SweepConfig) -> list[str]:
     """The words of --flags. Raises UserError if the sweep itself sets one of them for each run."""
     words, given = config.flags.split(), {*fields(RunSettings, "launch"), "preset", "config"}
+    given |= {field_of(word) for word in (*config.pbt, *config.search)}
     for word in words:
-        name = word.lstrip("-").partition("=")[0].replace("-", "_")
-        if word.startswith("--") and name in given:
+        if word.startswith("--") and {field_of(word), field_of(word).removeprefix("no_")} & given:
             raise UserError(f"--flags {word}: the sweep itself sets that for each run")
     return words
 

@@ -1,0 +1,130 @@
+"""Ten mistakes or more with each command: one line, exit code 2, nothing written."""
+
+import sys
+
+import pytest
+
+from retro_agents.command import main
+from tests.runs import ROOT
+
+BOARD = f"--board {ROOT / 'leaderboard'}"
+TRAIN = "jerk --preset baseline --levels BrambleWood.Act1 --timesteps 9 --run-dir new"
+MISTAKES = {
+    "new-agent": [
+        ("", "required: NAME"),
+        ("fox owl", "'owl' belongs to no flag; see --help"),
+        ("3fox", "lower-case letters"),
+        ("é", "lower-case letters"),
+        ("__init__", "lower-case letters"),
+        ("fox/../owl", "lower-case letters"),
+        ("import", "lower-case letters"),
+        ("torch", "Python package 'torch' already"),
+        ("jerk", "Python package 'jerk' already"),
+        ("folder", "folder is there already"),
+        ("--name fox", "unknown flag --name"),
+    ],
+    "compare": [
+        ("", "required: ENTRY"),
+        ("random", "two entries"),
+        ("random random", "two entries"),
+        ("random jerk-hybri", "did you mean 'jerk-hybrid'"),
+        ("random file", "neither a contest nor a run"),
+        ("random bad.json", "not a contest's result"),
+        ("random,jerk-hybrid folder", "join only run folders"),
+        ("random run", "run/config.json is neither valid"),
+        ("random jerk-hybrid --plot x.txt", ".png"),
+        ("random jerk-hybrid --plot file/x.png", "give a folder"),
+        ("random jerk-hybrid --out folder", "cannot write folder"),
+        ("random jerk-hybrid --pot x", "did you mean '--plot'"),
+    ],
+    "sweep": [
+        ("--search gamma", "FIELD=LOW:HIGH"),
+        ("--search gamma=0.9:0.1", "FIELD=LOW:HIGH"),
+        ("--search gamma=nan:1", "FIELD=LOW:HIGH"),
+        ("--search gama=0.1:0.9", "did you mean 'gamma'"),
+        ("--search gamma=0.1:9", "from 0 to 1"),
+        ("--search seed=1,2", "the sweep itself sets that"),
+        ("--search gamma=0.1:0.9 --flags=--gamma=0.5", "the sweep itself sets that"),
+        ("--search dueling=true,false --agent rainbow --flags=--no-dueling", "itself sets that"),
+        ("--search gamma=0.1:0.9 --cell 1", "--cell is for a --grid"),
+        ("--search gamma=0.1:0.9 --trials 0", "--trials 0"),
+        ("--search gamma=0.1:0.9 --engine slurm", "runs on this machine"),
+        ("--search gamma=0.1:0.9 --agent ppo3", "did you mean 'ppo2'"),
+        ("--search gamma=0.1:0.9 --seeds 2", "no effect without --grid"),
+        ("--trials 5", "no effect without --search"),
+        ("--plan none-such", "no plan 'none-such'"),
+    ],
+    "leaderboard": [
+        ("scor", "did you mean 'score'"),
+        ("score", "required: ENTRY"),
+        ("score file", "leaderboard has no season"),
+        (f"score folder {BOARD}", "folder/entry.json"),
+        (f"score folder {BOARD} --workers 0", "--workers 0"),
+        (f"check file {BOARD}", "file/entry.json"),
+        ("check --board folder", "folder has no season"),
+        ("check --bord folder", "did you mean '--board'"),
+        (f"page {BOARD} --out folder", "cannot write folder"),
+        ("page x", "'x' belongs to no flag"),
+        ("page --board file", "file has no season"),
+        ("open --acts 15", "14 or fewer"),
+        ("open --acts 0", "--acts 0"),
+    ],
+    "studio": [
+        ("none-such", "no folder none-such"),
+        ("file", "no folder file"),
+        ("a b", "'b' belongs to no flag"),
+        ("--port 70000", "from 0 to 65535"),
+        ("--port -1", "from 0 to 65535"),
+        ("--port x", "from 0 to 65535"),
+        ("--port", "--port needs a value"),
+        ("--prt 3", "did you mean '--port'"),
+        ("--host 0.0.0.0", "unknown flag --host"),
+        ("--browser yes", "no folder yes"),
+    ],
+    "train": [
+        (f"{TRAIN} --track wandb2", "bad --track 'wandb2'"),
+        (f"{TRAIN} --track json", "PACKAGE.MODULE:FUNCTION"),
+        (f"{TRAIN} --track :begin", "PACKAGE.MODULE:FUNCTION"),
+        (f"{TRAIN} --track none_such:begin", "No module named 'none_such'"),
+        (f"{TRAIN} --track json:begin", "no attribute 'begin'"),
+        (f"{TRAIN} --track json:loads", "json:loads does not begin"),
+        (f"{TRAIN} --track", "--track needs a value"),
+        (f"{TRAIN} --track-with project=x", "no effect without --track"),
+        (f"{TRAIN} --track json:loads --track-with project", "KEY=VALUE"),
+        (f"{TRAIN} --track json:loads --track-with projct=x", "KEY=VALUE"),
+        ("jerq", "did you mean 'jerk'"),
+    ],
+    "list": [
+        ("", "required: WHAT"),
+        ("level", "expected one of levels"),
+        ("presets agents", "'agents' belongs to no flag; see --help"),
+        ("runs --of none-such", "no runs in none-such"),
+        ("runs --of folder", "no runs in folder"),
+        ("presets --of ppo3", "did you mean 'ppo2'"),
+        ("levels --of bramble-tst", "nearest: bramble-test"),
+        ("levels --of none-such.csv", "cannot read levels"),
+        ("agents --of jerk", "leave it out with agents"),
+        ("splits --of bramble-test", "leave it out with splits"),
+        ("levels --off x", "did you mean '--of'"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "says"),
+    [(command, *mistake) for command, mistakes in MISTAKES.items() for mistake in mistakes],
+)
+def test_a_mistake_is_one_line(command, words, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [])  # which main replaces
+    for path, text in (("file", ""), ("bad.json", "{}"), ("run/episodes.csv", "step,level,r\n")):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "run" / "config.json").write_text("{")
+    (tmp_path / "folder").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as stop:
+        main([*command.split(), *words.split()])
+    said = capsys.readouterr()
+    assert (stop.value.code, said.out, said.err.count("\n")) == (2, "", 1) and says in said.err
+    assert sorted(tmp_path.rglob("*")) == before
