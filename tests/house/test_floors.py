@@ -39,7 +39,7 @@ floor do not know each other."""
 def sources() -> list[str]:
     """Every Python file that is not a test, as a path from the root."""
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
-    outside = ("tests", "docs", "runs", "build", "dist")
+    outside = ("tests", "docs", "runs", "build", "dist", "leaderboard")
     kept = [p for p in found if p.parts[0] not in outside and not p.parts[0].startswith(".")]
     return sorted(path.as_posix() for path in kept)
 
