@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retro_agents.ground.errors import UserError
-from retro_agents.studio.curves import Tables
+from retro_agents.studio.curves import Tables, config_of
+from retro_agents.studio.row import history
 
 COLUMNS = ("step", "r", "l", "progress", "finished")
 ROWS = 100
@@ -34,7 +36,8 @@ def number(given: Given, name: str, otherwise: float) -> float:
 
 def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     """The episodes that fit: levels (all of the run's), total, rows from `from` on in the given
-    order, and of those that fit the newest ends: level, progress and finished.
+    order, each with the name of its recording or "", and of those that fit the newest ends: level,
+    progress and finished.
 
     given: level (a part of its name), least and most (return), ended (finished or lost), order (a
     column), up (1: ascending), from. Raises UserError if the table is damaged.
@@ -54,14 +57,37 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     at = at[np.argsort(keys[at], kind="stable")]
     at = at if given.get("up") == "1" else at[::-1]
     begin = int(min(max(number(given, "from", 0), 0), count))
+    sent = at[begin : begin + ROWS]
+    files = replays(run, table.column("env"), levels, sent)
     rows = [
-        {"level": str(levels[i]), **{name: float(columns[name][i]) for name in COLUMNS}}
-        for i in at[begin : begin + ROWS]
+        {"level": str(levels[i]), "file": file, **{n: float(columns[n][i]) for n in COLUMNS}}
+        for i, file in zip(sent, files, strict=True)
     ]
     newest = np.flatnonzero(fits)[-ENDS:]
     ends = [[str(levels[i]), float(columns["progress"][i]), bool(finished[i])] for i in newest]
     names = sorted(set(levels.tolist()))
     return {"levels": names, "total": len(at), "rows": rows, "ends": ends}
+
+
+def replays(
+    run: Path, envs: NDArray[np.float64], levels: NDArray[np.str_], wanted: NDArray[np.intp]
+) -> list[str]:
+    """The names of the recordings of these episodes, "" for those without. JERK numbers them within
+    each environment from its first episode on, so none is known if a later start set --record."""
+    try:
+        later = [str(start.get("command", "")) for start in history(run)[1:]]
+        known = config_of(run).get("record") is True and not any("record" in c for c in later)
+    except (UserError, OSError):
+        known = False
+    if not known:
+        return [""] * len(wanted)
+    names = []
+    for row in wanted:
+        number = np.count_nonzero(envs[:row] == envs[row])
+        level = str(levels[row]).replace(":", "-")
+        name = f"recordings/env-{int(envs[row]):02d}/{level}-{number:06d}.bk2"
+        names.append(name if (run / name).is_file() else "")
+    return names
 
 
 def recordings(folder: Path) -> Iterator[tuple[str, Path]]:

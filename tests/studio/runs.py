@@ -14,6 +14,7 @@ import numpy as np
 from tests.runs import ROOT
 
 RECORDING = ROOT / "web" / "tests" / "recording.bk2"
+RECORDED = "recordings/env-00/BrambleDash-Genesis-v0-BrambleWood.Act1-000005.bk2"
 LEVELS = tuple(f"BrambleDash-Genesis-v0:BrambleWood.Act{act}" for act in (1, 2, 3, 4, 5))
 
 
@@ -85,15 +86,15 @@ def make_recording(path: Path, *, steps: int = 150) -> Path:
 
 
 def make_jerk(folder: Path) -> Path:
-    """A run of JERK with a sequence for the first level, and a recording."""
+    """A run of JERK with a sequence for the first level, and its sixth episode's recording."""
     from jerk.agent import JerkAgent
     from jerk.config import JerkConfig
 
-    run, agent = make_run(folder, levels=LEVELS[0]), JerkAgent(JerkConfig())
+    run, agent = make_run(folder, levels=LEVELS[0], record=True), JerkAgent(JerkConfig())
     agent.sequences.add(LEVELS[0], np.array([6, 1, 1], np.uint8), 9.0)
     agent.save(run / "checkpoints")
     write(run / "provenance.json", [{"agent": "jerk", "begun": "2026-01-31T12:00:00+00:00"}])
-    make_recording(run / "recordings" / "env-00" / "best.bk2")
+    make_recording(run / RECORDED)
     return run
 
 

@@ -16,7 +16,7 @@ from retro_agents.studio import app, index
 from retro_agents.studio.files import Table
 from retro_agents.studio.row import Row, described
 from tests.runs import ROOT
-from tests.studio.runs import make_contest, make_jerk, make_run, make_sweep
+from tests.studio.runs import RECORDED, make_contest, make_jerk, make_run, make_sweep
 
 
 def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
@@ -213,10 +213,10 @@ def test_nothing_is_written_into_the_runs(studio: Any, tmp_path: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
     before = {path: path.stat().st_ctime_ns for path in everything}
     sys.addaudithook(hears)  # for good
-    client, recording = studio(root), "recordings/env-00/best.bk2"
+    client = studio(root)
     assert {row["error"] for row in client.rows(len).values()} == {""}
     whats = ["columns", "curves", "run", "configs", "episodes", "file", "contests", "sweeps"]
-    query = {"run": "jerk", "column": "metrics/loss", "file": recording}
+    query = {"run": "jerk", "column": "metrics/loss", "file": RECORDED}
     for what in [*whats, "agents", "player", "report"]:
         asked = {**query, "agent": "jerk@step-000000000", "contest": "contest"}
         assert client.ask(f"/api/{what}", query=asked)[0] == 200, what

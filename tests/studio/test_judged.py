@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.studio.runs import LEVELS, make_contest, make_jerk, make_run, make_sweep
+from tests.studio.runs import LEVELS, RECORDED, make_contest, make_jerk, make_run, make_sweep
 
 
 @pytest.fixture
@@ -100,8 +100,10 @@ def test_a_sweeps_cells_have_their_states_and_means(client: Any) -> None:
 
 def test_a_jerk_run_offers_its_sequences_and_recordings(studio: Any, tmp_path: Path) -> None:
     client = studio(make_jerk(tmp_path / "runs" / "jerk").parent)
-    checkpoint, recording = (f"jerk@{n}" for n in ("step-000000000", "recordings/env-00/best.bk2"))
+    checkpoint, recording = "jerk@step-000000000", f"jerk@{RECORDED}"
     names = {one["id"]: one["agent"] for one in client.ask("/api/agents")[1] if "@" in one["id"]}
     assert names == {checkpoint: "jerk", recording: "recording"}
+    rows = client.ask("/api/episodes", query={"run": "jerk"})[1]["rows"]
+    assert [(row["step"], row["file"]) for row in rows if row["file"]] == [(600, RECORDED)]
     status, found = client.ask("/api/player", query={"agent": checkpoint})
     assert (status, found["levels"]) == (200, {LEVELS[0]: [6, 1, 1]})

@@ -121,13 +121,16 @@ onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump"
 });
 
 const twice = encodeURIComponent;
-const JERK = ["jerk@step-000000000", "jerk@recordings/env-00/best.bk2"].map(twice);
+const JERK = [
+  "jerk@step-000000000",
+  "jerk@recordings/env-00/BrambleDash-Genesis-v0-BrambleWood.Act1-000005.bk2",
+].map(twice);
 onPage(
   "a JERK run's sequence and a recording race in the browser's own engine",
   `#/race?act=TideGrotto.Act1&players=${twice(JERK.join())}`,
   async (page) => {
     await page.locator(".screen .name", { hasText: "jerk after 0 steps" }).waitFor();
-    await page.locator(".screen .name", { hasText: "jerk: best" }).waitFor();
+    await page.locator(".screen .name", { hasText: "jerk: BrambleDash" }).waitFor();
     await page.getByLabel("Speed").selectOption("4");
     await page.locator(".screen .banner", { hasText: "1,914 points" }).waitFor();
   },
@@ -194,6 +197,12 @@ onPage("episodes are filtered", "#/episodes?run=ppo2-0", async (page) => {
   await page.getByLabel("Return from").fill("1400");
   await page.getByLabel("Return from").press("Enter");
   await page.getByText("40 episodes of ppo2-0").waitFor();
+});
+
+onPage("an episode that was recorded is replayed", "#/episodes?run=jerk", async (page) => {
+  await page.locator("td a", { hasText: "Replay" }).click();
+  await page.locator(".screen .name", { hasText: "Recording" }).waitFor();
+  await page.locator(".line", { hasText: "Tide Grotto 1" }).waitFor();
 });
 
 onPage("runs are compared, and the comparison is saved as one file", "#/compare", async (page) => {

@@ -120,6 +120,8 @@ export interface Episode {
   l: number;
   progress: number | null;
   finished: number;
+  /** The name of its recording, or "". */
+  file: string;
 }
 
 export interface Episodes {

@@ -137,9 +137,10 @@ export class Episodes implements View {
         turn.className = "link";
         return h("th", { scope: "col" }, turn);
       }),
+      h("td"),
     );
     this.body.replaceChildren(
-      ...this.rows.map(({ step, level, r, l, progress, finished }) =>
+      ...this.rows.map(({ step, level, r, l, progress, finished, file }) =>
         h(
           "tr",
           {},
@@ -149,6 +150,7 @@ export class Episodes implements View {
           h("td", {}, points(l)),
           h("td", {}, progress === null ? "–" : `${Math.round(100 * progress)} %`),
           h("td", {}, finished ? "finished" : "–"),
+          h("td", {}, file && h("a", { href: this.replay(file) }, "Replay")),
         ),
       ),
     );
@@ -160,6 +162,11 @@ export class Episodes implements View {
     );
   }
 
+  /** The address that plays a recording again in the browser's own engine. */
+  private replay(file: string): string {
+    return `#/watch?${queryOf({ run: this.run, file })}`;
+  }
+
   private file(file: string): HTMLElement {
     const address = `/api/file?${queryOf({ run: this.run, file })}`;
     if (file.endsWith(".mp4"))
@@ -169,12 +176,11 @@ export class Episodes implements View {
         h("summary", {}, file),
         h("video", { src: address, controls: true, loop: true, preload: "none" }),
       );
-    const href = `#/watch?${queryOf({ run: this.run, file })}`;
     const live = `#/live?${queryOf({ agent: `${this.run}@${file}`, other: "", level: "" })}`;
     return h(
       "p",
       { class: "links" },
-      h("a", { href }, `Replay ${file}`),
+      h("a", { href: this.replay(file) }, `Replay ${file}`),
       h("a", { href: live, "aria-label": `Replay ${file} in the emulator` }, "in the emulator"),
     );
   }
