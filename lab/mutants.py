@@ -28,7 +28,7 @@ from retro_agents.ground.results import ROOT, commit, machine, read_result, stor
 
 STORED, BY_HAND = ROOT / "lab/mutants.json", ROOT / "lab/mutants.yaml"
 AGENTS = ("es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo")
-RUNS = "tests/agents/test_train.py"
+RUNS, CONFIGS = "tests/agents/test_train.py", "tests/agents/test_contract.py"
 
 
 def but(*others: str) -> list[str]:
@@ -45,8 +45,11 @@ def but(*others: str) -> list[str]:
 AREAS: dict[str, list[str]] = {
     **{f"{a}/learner.py": [f"tests/{a}", RUNS, *but(*{*AGENTS} - {a})] for a in AGENTS},
     "jerk/*.py": ["tests/jerk"],
-    "retro_agents/experience/*.py": ["tests/experience", RUNS, *but("es", "jerk")],
-    "retro_agents/nets/*.py": ["tests/nets", "tests/run/test_export.py", RUNS, *but("es", "jerk")],
+    "retro_agents/experience/*.py": ["tests/experience", CONFIGS, RUNS, *but("es", "jerk")],
+    "retro_agents/nets/*.py": [
+        *("tests/nets", "tests/run/test_export.py", CONFIGS, RUNS),
+        *but("es", "jerk"),
+    ],
     "retro_agents/run/*.py": ["tests/run", "tests/agents/test_foundation.py"],
     "retro_agents/ground/*.py": ["tests/run", "tests/agents/test_foundation.py", "tests/ground"],
     "retro_agents/contest/wire/*.py": ["tests/contest"],

@@ -1,0 +1,27 @@
+"""Advantages of nets with two value functions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from retro_agents.experience import values
+
+
+def test_the_rewards_advantages_come_from_the_first_value_function_alone(monkeypatch):
+    rng = np.random.default_rng(0)
+    seen, reached = rng.normal(size=(2, 5, 3, 2)).astype(np.float32)
+    ends = np.zeros((5, 3), bool)
+
+    def advantages(chosen):
+        rollout = SimpleNamespace(
+            values=torch.from_numpy(seen[chosen]), terminated=ends, ended=ends
+        )
+        group = SimpleNamespace(gather=lambda mine: [mine])
+        monkeypatch.setattr(values, "next_values", lambda *_: reached[chosen])
+        collector = SimpleNamespace(rollout=rollout, group=group)
+        return values.rollout_advantages(collector, None, np.ones((5, 3)), gamma=0.9, lam=0.8)
+
+    both, first = advantages(np.s_[...]), advantages(np.s_[..., 0])
+    np.testing.assert_array_equal(both[0], first[0])
+    assert both[1] == first[1]
