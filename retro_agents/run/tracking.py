@@ -1,7 +1,7 @@
 """Sends a run's metrics to a service besides its own files: wandb, trackio, MLflow, or your own.
 
 --track package.module:begin names a function of yours: begin(run_dir, config, options, resumes)
-returns a Tracker. A resumed run goes on with the service's same run, and what a service keeps on
+returns a Tracker. A resumed run continues the service's same run, and what a service keeps on
 the disk is in the run's folder.
 """
 

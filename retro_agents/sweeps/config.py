@@ -61,7 +61,7 @@ class SweepConfig:
     """FIELD=LOW:HIGH or FIELD=A,B: Optuna draws values where good ones were found, and stops runs
     that fall behind. With --flags='--evaluate-every N' it goes by the return on training levels."""
     trials: Count = field(20, only_with="search")
-    """Number of runs of a search; with more of them, a search that has ended goes on."""
+    """Number of runs of a search; a larger number continues a search that has ended."""
 
     engine: Literal["local", "ray", "slurm", "lsf"] = "local"
     """local: runs a grid's processes here. ray: runs on Ray; a population on Ray Tune, as --pbt
