@@ -4,7 +4,7 @@
 `gymnasium.make("retro_agents:BrambleDash/train-v0")` makes one by its name.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retro_agents.ground.requirements import check
 
@@ -15,6 +15,15 @@ from retro_agents.games.retro.register import register_levels  # noqa: E402
 
 register_levels()
 register_games()
+
+if TYPE_CHECKING:
+    from retro_agents.contract.envs import ended_episodes as ended_episodes
+    from retro_agents.games.retro.config import EnvConfig as EnvConfig
+    from retro_agents.games.retro.levels import Level as Level
+    from retro_agents.games.retro.levels import parse_levels as parse_levels
+    from retro_agents.games.retro.make import make_env as make_env
+    from retro_agents.games.retro.make import make_vec as make_vec
+    from retro_agents.run.checkpoint import load_agent as load_agent
 
 HOMES = {
     "load_agent": "retro_agents.run.checkpoint",

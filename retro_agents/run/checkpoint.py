@@ -51,6 +51,8 @@ from retro_agents.run.manifest import (
 if TYPE_CHECKING:
     import torch
 
+    from retro_agents.contract.policy import Agent
+
 T = TypeVar("T")
 TABLES = ("metrics.csv", "episodes.csv")
 
@@ -284,7 +286,7 @@ def agent_of(folder: Path | str) -> str:
     return read_manifest(latest_checkpoint(folder)).agent
 
 
-def load_agent(folder: Path | str, *, device: str = "cpu") -> Any:
+def load_agent(folder: Path | str, *, device: str = "cpu") -> Agent:
     """The agent saved in a checkpoint (or in a run's latest one), ready to `act`.
 
     Calls `load(folder, device=device)` of the package that the checkpoint names.

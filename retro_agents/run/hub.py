@@ -2,7 +2,8 @@
 
 Only the files that the checkpoint's meta.json names are pushed and pulled; links are refused.
 
-retro-agents hub push runs/rainbow OWNER/NAME --film runs/evaluation-001/film.mp4
+retro-agents hub push runs/rainbow OWNER/NAME --result runs/evaluation-001/result.json \\
+    --film runs/evaluation-001/film.mp4
 retro-agents hub pull OWNER/NAME runs/pulled
 """
 
@@ -11,51 +12,114 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import yaml
 
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.results import read_result
 from retro_agents.run.checkpoint import file_names, load_checkpoint
 from retro_agents.run.tracking import PROJECT
 
 CARD = """\
 ---
-library_name: {library}
-tags: [reinforcement-learning, {agent}]
----
+{front}---
 # {agent}
 
 An agent of {library} after {steps:,} agent steps. Fetch it with
 `retro-agents hub pull {name} FOLDER`. Then load it with
 `retro_agents.load_agent("FOLDER")`, or watch it with `retro-agents watch FOLDER`.
-{film}
+{scores}{film}
 ```yaml
 {config}```
 """
+ROW = "{label}: mean return {mean} of {episodes} episodes (±: 95 % interval).\n"
+LEARNING = "reinforcement-learning"
+"""The Hub's name of the task, and of the pipeline."""
 
 
-def push(checkpoint: Path, name: str, *, film: Path | None = None) -> str:
-    """Upload a checkpoint, or a run's latest, as OWNER/NAME -> its address. Raises UserError if it
-    is none, or if the Hub refuses it."""
+class _Score(msgspec.Struct):
+    label: str
+    mean: float
+    episodes: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The mean, and half of its interval if there is one."""
+        if self.low is None or self.high is None:
+            return f"{self.mean:.0f}"
+        return f"{self.mean:.0f} ± {(self.high - self.low) / 2:.0f}"
+
+
+class _Result(msgspec.Struct):
+    scores: list[_Score]
+
+
+def read_evaluation(path: Path) -> list[_Score]:
+    """The scores in an evaluation's result.json. Raises UserError if it is none."""
+    expected = "give the result.json that `retro-agents evaluate` wrote"
+    try:
+        return msgspec.convert(read_result(path, expected=expected), _Result).scores
+    except msgspec.ValidationError:
+        raise UserError(f"{path} is not an evaluation's result: {expected}") from None
+
+
+def front(agent: str, scores: Sequence[_Score], *, licence: str) -> str:
+    """The card's front matter, by which the Hub finds an agent and shows its scores."""
+    facts: dict[str, Any] = {"library_name": PROJECT, "license": licence}
+    facts |= {"pipeline_tag": LEARNING, "tags": [LEARNING, agent]}
+    results = [
+        {
+            "task": {"type": LEARNING, "name": LEARNING},
+            "dataset": {"type": one.label, "name": one.label},
+            "metrics": [{"type": "mean_reward", "value": one.text, "name": "mean_reward"}],
+        }
+        for one in scores
+    ]
+    if results:
+        facts["model-index"] = [{"name": agent, "results": results}]
+    return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
+
+
+def push(
+    checkpoint: Path,
+    name: str,
+    *,
+    film: Path | None = None,
+    result: Path | None = None,
+    licence: str = "mit",
+) -> str:
+    """Upload a checkpoint, or a run's latest, as OWNER/NAME -> its address. film: shown as its
+    replay; result: an evaluation's, whose scores go on the card. Raises UserError if a file is
+    none of these, or if the Hub refuses it."""
     from huggingface_hub import HfApi
 
     if film is not None and not film.is_file():
         raise UserError(f"no film {film}: `retro-agents evaluate AGENT --video` makes some")
+    scores = read_evaluation(result) if result is not None else []
     saved = load_checkpoint(checkpoint)
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder)
         copy_checkpoint(saved.folder, whole)
         text = CARD.format(
+            front=front(saved.agent, scores, licence=licence),
             library=PROJECT,
             agent=saved.agent,
             name=name,
             steps=saved.counters["env_steps"],
-            film='\n<video controls src="film.mp4"></video>\n' if film else "",
+            scores="".join(
+                "\n" + ROW.format(label=one.label, mean=one.text, episodes=one.episodes)
+                for one in scores
+            ),
+            film='\n<video controls src="replay.mp4"></video>\n' if film else "",
             config=yaml.safe_dump(saved.config, sort_keys=False),
         )
         (whole / "README.md").write_text(text, encoding="utf-8")
         if film is not None:
-            shutil.copy(film, whole / "film.mp4")
+            shutil.copy(film, whole / "replay.mp4")
         api = HfApi()
         api.create_repo(name, exist_ok=True)
         return str(api.upload_folder(repo_id=name, folder_path=whole))
@@ -110,7 +174,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
     push_way.add_argument("checkpoint", type=Path)
     push_way.add_argument("name", metavar="OWNER/NAME")
-    push_way.add_argument("--film", type=Path)
+    push_way.add_argument("--film", type=Path, help="film to show: FILE.mp4")
+    push_way.add_argument("--result", type=Path, help="result.json of an evaluation")
+    push_way.add_argument("--licence", default="mit", help="default: mit")
     pull_way.add_argument("name", metavar="OWNER/NAME")
     pull_way.add_argument("folder", type=Path)
     given = vars(parser.parse_args(argv))

@@ -17,7 +17,7 @@ FRAME_SKIP = 4
 def sequences(source: str) -> dict[str, Any]:
     """The names of the actions, and the best sequence of each level. Raises UserError if it plays
     otherwise."""
-    agent = load_agent(source)
+    agent: Any = load_agent(source)  # of JERK
     if agent.policy is not None or agent.spec.frame_skip != FRAME_SKIP:
         raise UserError("this JERK also plays by a net, or in steps of another length: see Live")
     best = {level: agent.sequences.best(level) for level in agent.sequences.levels}

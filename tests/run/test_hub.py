@@ -1,10 +1,12 @@
 """Pushing and pulling, against a stand-in for the Hub: a folder."""
 
+import json
 import shutil
 import sys
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from retro_agents.run.agents import shipped
 from retro_agents.run.checkpoint import file_names, latest_checkpoint, load_agent
@@ -55,14 +57,20 @@ def hub(tmp_path, monkeypatch):
 def test_a_pushed_agent_is_pulled_with_its_card_and_film(hub, tmp_path, capsys):
     film = tmp_path / "any.mp4"
     film.write_bytes(b"film")
-    main(["push", str(PRETRAINED), "me/fox", "--film", str(film)])
+    scores = [{"label": "all levels", "mean": 1659.1, "low": 1559.1, "high": 1759.1, "episodes": 9}]
+    (tmp_path / "result.json").write_text(json.dumps({"agent": "rainbow", "scores": scores}))
+    shown = ["--film", str(film), "--result", str(tmp_path / "result.json")]
+    main(["push", str(PRETRAINED), "me/fox", *shown])
     card = (hub / "me/fox/README.md").read_text()
-    assert card.startswith("---\nlibrary_name: retro-contest-agents\n") and "film.mp4" in card
-    assert "pull me/fox FOLDER" in card and "n_step:" in card
+    facts = yaml.safe_load(card.split("---\n")[1])
+    assert (facts["license"], facts["pipeline_tag"]) == ("mit", "reinforcement-learning")
+    (one,) = facts["model-index"][0]["results"]
+    assert one["metrics"][0]["value"] == "1659 ± 100" and one["dataset"]["name"] == "all levels"
+    assert "pull me/fox FOLDER" in card and "n_step:" in card and "replay.mp4" in card
     main(["pull", "me/fox", str(tmp_path / "pulled")])
     assert load_agent(tmp_path / "pulled").config == load_agent("rainbow").config
     assert {path.name for path in (tmp_path / "pulled").iterdir()} == names_of(PRETRAINED)
-    assert (hub / "me/fox/film.mp4").read_bytes() == b"film"
+    assert (hub / "me/fox/replay.mp4").read_bytes() == b"film"
 
 
 def names_of(checkpoint):
@@ -133,6 +141,8 @@ def test_a_pull_that_was_cut_off_goes_on(tmp_path):
     [
         (["push", "nowhere", "me/fox"], "no checkpoint at nowhere"),
         (["push", str(PRETRAINED), "me/fox", "--film", "no.mp4"], "no film no.mp4"),
+        (["push", str(PRETRAINED), "me/fox", "--result", "no.json"], "cannot read no.json"),
+        (["push", str(PRETRAINED), "me/fox", "--result", __file__], "cannot read"),
         (["pull", "me/none", "new"], "the Hub: no repository me/none"),
         (["pull", "me/away", "new"], "the Hub: Name or service not known"),
         (["pull", "me/fox", "."], "already exists"),
