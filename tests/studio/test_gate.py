@@ -44,6 +44,7 @@ def test_what_changes_something_needs_the_pages_origin(studio: Any, tmp_path: Pa
     assert studio(tmp_path).ask("/api/stop", {"run": "x"}, Origin=None)[0] == 403
 
 
+READS = ("columns", "curves", "run", "configs", "episodes", "file")
 BAD = ["../secret", "..", "/etc/passwd", "one/../../secret", "secret\0", "linked", "%2e%2e/secret"]
 
 
@@ -54,9 +55,11 @@ def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: 
     (root / "linked").symlink_to(tmp_path / "secret")
     client = studio(root)
     asked = [
-        *((f"/api/{what}", {"run": bad}) for what in ("columns", "curves", "run", "configs")),
+        *((f"/api/{what}", {"run": bad}) for what in READS),
         ("/api/curves", {"run": "one", "column": f"metrics/{bad}"}),
         ("/api/curves", {"run": "one", "column": bad}),
+        ("/api/file", {"run": "one", "file": bad}),
+        ("/api/report", {"contest": bad}),
         ("/api/player", {"agent": bad}),
         ("/api/player", {"agent": f"one@{bad}"}),
         ("/assets/" + bad.replace("\0", ""), {}),

@@ -11,7 +11,7 @@ import pytest
 
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
-from retro_agents.studio.__main__ import StudioConfig
+from retro_agents.studio.__main__ import StudioConfig, has_browser, said
 from retro_agents.studio.index import Index
 from tests.runs import KILLS, ROOT
 from tests.studio.conftest import TOKEN, Client, processes
@@ -43,7 +43,7 @@ def test_a_form_stands_for_a_command(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "why"),
     [
         ({**RUN, "name": "page"}, "exists"),
         ({**RUN, "name": "a/b"}, "letters"),
@@ -57,9 +57,9 @@ def test_a_form_stands_for_a_command(
         ({**CONTEST, "seeds": "0"}, "seeds"),
     ],
 )
-def test_what_would_not_start_is_said(studio: Any, tmp_path: Path, wanted: Any, said: str) -> None:
+def test_what_would_not_start_is_said(studio: Any, tmp_path: Path, wanted: Any, why: str) -> None:
     client = studio(tmp_path)
-    assert said in client.ask("/api/command", wanted)[1]["flaw"]
+    assert why in client.ask("/api/command", wanted)[1]["flaw"]
     assert client.ask("/api/start", wanted)[0] == 400
     assert [path.name for path in tmp_path.iterdir()] == ["page"]
 
@@ -121,3 +121,15 @@ def test_a_killed_studio_harms_no_run(tmp_path: Path, seed: int) -> None:
         pass
     assert (row.error, row.steps >= 200) == ("", True)
     load_agent(root / "new")  # or it is damaged
+
+
+def test_over_ssh_the_line_that_forwards_the_port_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    assert "ssh" not in said("http://127.0.0.1:8056/", 8056) and has_browser()
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.2 5 10.0.0.1 22")
+    monkeypatch.setenv("USER", "me")
+    assert "ssh -N -L 8056:127.0.0.1:8056 me@10.0.0.1" in said("http://127.0.0.1:8056/", 8056)
+    assert not has_browser()

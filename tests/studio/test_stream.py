@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from ppo2.agent import PPO2Agent, make_net
+from ppo2.train import parse
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.demonstrate import replayed
 from tests.studio.conftest import TOKEN, Client, processes
@@ -110,6 +112,7 @@ def test_a_thousand_malformed_messages_end_one_page_alone(client: Client) -> Non
     [
         ({"agent": "nobody"}, "no such agent"),
         ({"agent": "../x@step-1"}, "no such run"),
+        ({"other": "../x@best.bk2"}, "no such run"),
         ({"level": "../../etc/passwd"}, "give one level"),
         ({"level": "bramble-train"}, "give one level"),
         ({"level": "Nowhere-Genesis-v0:Act1"}, "Nowhere"),
@@ -190,3 +193,14 @@ def test_a_recording_is_played_where_it_was_made_alone(
     ):
         with watching(client, **asked) as page:
             assert said in json.loads(page.recv(60))["error"]
+
+
+def test_procgen_is_shown_too(client: Client, tmp_path: Path) -> None:
+    pytest.importorskip("envpool")
+    config = parse(["--levels", "procgen:coinrun"])
+    run = make_run(tmp_path / "run", levels="procgen:coinrun")
+    PPO2Agent(make_net(config), config).save(run / "checkpoints")
+    client.rows(len)
+    with watching(client, agent="run@step-000000000", level="procgen:coinrun") as page:
+        found = header(page.recv(60))
+    assert (len(found["names"]), "value" in found) == (15, True)

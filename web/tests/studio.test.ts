@@ -120,6 +120,12 @@ onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump"
   await page.locator(".run[data-run]").first().waitFor();
 });
 
+onPage("a person plays", "#/play?act=TideGrotto.Act1", async (page) => {
+  await page.locator(".line", { hasText: "Tide Grotto 1" }).waitFor();
+  await page.keyboard.down("ArrowRight");
+  await page.locator(".line", { hasText: /[1-9]\d* points/ }).waitFor();
+});
+
 const twice = encodeURIComponent;
 const JERK = [
   "jerk@step-000000000",
