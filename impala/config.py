@@ -68,7 +68,7 @@ class ImpalaConfig:
     """Replayed batches for each new one (replay ratio)."""
 
     gamma: Share = learning(0.99, group="Learning")
-    """Discount per agent step."""
+    """Discount per agent step: a reward n steps later counts gamma^n times as much."""
     rho_bar: Positive = learning(1.0)
     """Maximum importance weight of a step (ρ̄); it decides which policy the values are of."""
     c_bar: Positive = learning(1.0)

@@ -79,7 +79,7 @@ class PPO2Config:
     the cache; their gradients are summed. 0: on a CPU about 128 rows each, on a GPU one."""
 
     gamma: Share = learning(0.99, group="Learning")
-    """Discount per agent step."""
+    """Discount per agent step: a reward n steps later counts gamma^n times as much."""
     lam: Share = learning(0.95, other_names=("gae_lambda", "lmbda"))
     """Lambda of generalised advantage estimation."""
     learning_rate: Positive = learning(2.5e-4, common=True, other_names=("lr",))

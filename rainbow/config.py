@@ -72,7 +72,7 @@ class RainbowConfig:
     """Number of rewards summed before bootstrapping; 1: plain Q-learning."""
 
     gamma: Share = learning(0.99, group="The improvements' numbers")
-    """Discount per agent step."""
+    """Discount per agent step: a reward n steps later counts gamma^n times as much."""
     munchausen: Share = learning(0.0)
     """Fraction of the taken action's log-probability that is added to its reward, where the policy
     is a softmax of the target net's values (Vieillard et al., arXiv:2007.14430: 0.9); 0: none, and

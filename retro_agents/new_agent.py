@@ -33,6 +33,9 @@ dependencies = ["retro-contest-agents[agents]"]
 
 [tool.setuptools]
 packages = ["{name}"]
+# `pip install -e` then puts this folder on Python's path, so that a folder {name} elsewhere on the
+# path cannot hide the package.
+package-dir = {{"" = "."}}
 
 [tool.setuptools.package-data]
 {name} = ["presets/*.yaml"]
@@ -42,7 +45,8 @@ made {folder}: about 200 lines that learn which button is best. Next:
   pip install -e {folder}
   retro-agents train {name} --timesteps 20000 --run-dir runs/{name}
   retro-agents evaluate runs/{name}
-  retro-agents contest run --agent {name} --checkpoint runs/{name} --levels bramble-test
+  retro-agents contest run --agent {name} --checkpoint runs/{name} --levels bramble-test \\
+      --timesteps 10000 --seeds 1
 Then change config.py (settings), agent.py (what plays) and training.py (what learns)."""
 
 

@@ -28,7 +28,7 @@ class SACConfig:
     """Agent steps between rows of metrics.csv."""
 
     gamma: Share = learning(0.99, group="The objective")
-    """Discount per agent step."""
+    """Discount per agent step: a reward n steps later counts gamma^n times as much."""
     entropy_target: Share = learning(0.98)
     """Target entropy of the policy, as a fraction of the entropy of uniform actions."""
     temperature: Positive = fixed(1.0)

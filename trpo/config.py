@@ -41,7 +41,7 @@ class TRPOConfig:
     )
     """Agent steps of each environment between two updates."""
     gamma: Share = learning(0.99)
-    """Discount per agent step."""
+    """Discount per agent step: a reward n steps later counts gamma^n times as much."""
     lam: Share = learning(0.95, other_names=("gae_lambda", "lmbda"))
     """Lambda of generalised advantage estimation."""
     normalise_returns: bool = learning(True, other_names=("normalize_rew",))

@@ -76,6 +76,8 @@ def runs_of(entry: str) -> Runs:
             if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
+            if (folder / "result.json").is_file():  # of an evaluation
+                near = "`retro-agents contest run --mode frozen` makes scores to compare"
             raise UserError(f"{folder} is neither a contest nor a run; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
@@ -109,7 +111,10 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
     none."""
     levels = set.intersection(*(set(runs) for runs in entries.values()))
     if not levels:
-        raise UserError("the entries have no level in common: let them play the same levels")
+        raise UserError(
+            "the entries have no level in common (a run counts on the levels that it learned on): "
+            "`retro-agents contest run` lets an agent play others"
+        )
     runs = {label: {level: r[level] for level in sorted(levels)} for label, r in entries.items()}
     first, found = next(iter(runs.values())), []
     for label, own in runs.items():

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tomllib
+from zipfile import ZipFile
 
 import pytest
 
@@ -35,6 +36,17 @@ def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys)
     assert "red_fox" in said("retro_agents", "list", "agents")
     said("retro_agents", "evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores")
     assert (tmp_path / "scores" / "result.json").is_file()
+
+
+def test_a_folder_of_its_name_does_not_hide_what_pip_installed_for_editing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["red_fox"])
+    build = "from setuptools.build_meta import build_editable; build_editable('..')"
+    subprocess.run([sys.executable, "-c", build], cwd="red_fox", check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    ZipFile(wheel).extractall("site")
+    look = "import site, sys; site.addsitedir(sys.argv[1]); import red_fox; assert red_fox.__file__"
+    subprocess.run([sys.executable, "-c", look, tmp_path / "site"], check=True)
 
 
 @pytest.mark.parametrize("name", ["Fox", "red-fox", "class", "ppo2", "numpy", "there", "../x"])

@@ -44,11 +44,14 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
         (["random", "jerk-recoverin"], "did you mean 'jerk-recovering'"),
         (["random", "{file}"], "is not a contest's result"),
         (["random", "{folder}"], "neither a contest nor a run"),
+        (["random", "{evaluation}"], "--mode frozen"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(entries, says, tmp_path, capsys):
     (tmp_path / "x.json").write_text("{}")
-    places = {"file": tmp_path / "x.json", "folder": tmp_path}
+    (tmp_path / "judged").mkdir()
+    (tmp_path / "judged" / "result.json").write_text("{}")
+    places = {"file": tmp_path / "x.json", "folder": tmp_path, "evaluation": tmp_path / "judged"}
     with pytest.raises(SystemExit) as ended:
         main([entry.format(**places) for entry in entries])
     said = capsys.readouterr().err

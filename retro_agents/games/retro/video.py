@@ -41,7 +41,7 @@ def main() -> None:
     for recording, name in zip(recordings, film_names(recordings), strict=True):
         if not recording.is_file():
             reason = "is a folder" if recording.is_dir() else "does not exist"
-            raise UserError(f"{recording} {reason}: give .bk2 files that record_dir wrote")
+            raise UserError(f"{recording} {reason}: give .bk2 files, such as a contest's")
         target = arguments.folder / name if arguments.folder else None
         print(convert(recording, target=target, scale=arguments.scale))
 
