@@ -34,8 +34,8 @@ from retro_agents.ground.statistics import t_interval
 CASES = ("training", "idle", "open")
 RUNS, STEPS = 200, 1_000_000
 COLUMNS = ("episodes/r", "episodes/finished", "metrics/entropy", "metrics/value_loss")
-"""What the page draws of a run; it asks every EVERY seconds."""
-EVERY = 1.0
+"""What the page draws of a run; it asks every EVERY seconds (web/src/studio/runs.ts)."""
+EVERY = 2.0
 SETTLE = 2
 """Blocks after each change that are not counted."""
 
