@@ -36,7 +36,7 @@ def with_heading(size=65536, region=b"JUE", title=b"SONIC   TWO"):
     rom[0x150:0x180] = title.ljust(0x30)
     rom[0x180:0x18E] = b"GM 00001009-00"
     rom[0x1A4:0x1A8] = (size - 1).to_bytes(4, "big")
-    rom[0x1F0:0x1F3] = region.ljust(3)
+    rom[0x1F0:0x1F4] = region.ljust(3) + b"E"  # what follows is no part of it
     return bytes(rom)
 
 
