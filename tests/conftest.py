@@ -19,8 +19,9 @@ os.environ["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
 from retro_agents.contract.envs import EnvSpec
 from retro_agents.ground.cluster import patiently
 
-# What a shell starts in the background ignores Ctrl-C, and tests press it.
+# A shell in the background makes Ctrl-C ignored, nohup a hang-up, and tests send both.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 RIGHT, JUMP = 1, 6
 LENGTH, HOLE = 8, 4
