@@ -7,6 +7,7 @@ import json
 import pytest
 
 from retro_agents.contract.envs import EnvSettings
+from retro_agents.experience.actors import ActorSettings
 from retro_agents.games.families import env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import AGENTS as NAMED
@@ -127,3 +128,11 @@ def test_a_config_and_each_of_its_sections_refuse_a_value_of_another_kind(agent)
         name = next(one.name for one in dataclasses.fields(part) if one.name not in sections(part))
         with pytest.raises(UserError, match=name):
             dataclasses.replace(part, **{name: object()})
+
+
+def test_environments_that_cannot_be_shared_evenly_are_refused():
+    ActorSettings(actors=2).check_share(4)
+    ActorSettings().check_share(3)
+    for number in (0, 3):
+        with pytest.raises(UserError, match="a multiple of 2"):
+            ActorSettings(actors=2).check_share(number)

@@ -174,11 +174,3 @@ def test_a_cluster_that_is_not_there_or_too_small_is_named(ray_address):
             pass
     with pytest.raises(UserError, match="--actors"):
         ActorSettings(ray_address="auto")
-
-
-def test_environments_that_actors_cannot_share_evenly_are_refused():
-    ActorSettings(actors=2).check_share(4)
-    ActorSettings().check_share(3)
-    for number in (0, 3):
-        with pytest.raises(UserError, match="a multiple of 2"):
-            ActorSettings(actors=2).check_share(number)
