@@ -35,6 +35,18 @@ def test_ended_episodes_are_counted_by_steps_and_environment():
     assert run.count(2, [ended], first=2) == [(6, 3, ended)]
 
 
+def test_learning_from_a_batch_is_one_update_and_sets_its_priorities():
+    run, told = OffPolicy(CONFIG, 1), []
+    drawn = SimpleNamespace(indices=[3, 5])
+    run.replay = SimpleNamespace(
+        sample=lambda *_, **__: drawn, update_priorities=lambda *given: told.append(given)
+    )
+    run.learner = SimpleNamespace(update=lambda batch: (torch.tensor([1.0, 2.0]), {}))
+    run.learn(beta=0.5)
+    ((indices, losses),) = told
+    assert run.updates == 1 and indices == [3, 5] and losses.tolist() == [1.0, 2.0]
+
+
 @pytest.mark.parametrize("agent", ["rainbow", "sac"])
 def test_new_run_starts_from_weights_and_seeded_replay(agent, tmp_path):
     flags = "--timesteps 200 --learning-starts 50 --replay-size 5000 --log-every 50"

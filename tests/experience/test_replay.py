@@ -127,3 +127,10 @@ def test_memory_per_transition_is_little_more_than_its_frame():
     arrays = [replay.frames, replay.actions, replay.rewards, replay.ends, replay.ages]
     size = sum(a.nbytes for a in arrays) + sum(level.nbytes for level in replay.tree.levels)
     assert size / 50_000 <= 7_300
+
+
+def test_a_ring_must_hold_more_than_a_stack_and_its_steps():
+    slots = STACK - 1 + N_STEP + 3  # the frames before an observation, and the steps behind it
+    with pytest.raises(ValueError, match="too short"):
+        make_replay(slots, 1)
+    make_replay(slots + 1, 1)

@@ -55,6 +55,12 @@ def test_an_exported_net_computes_what_the_agent_does(net, tmp_path):
         with torch.no_grad():
             theirs = agent.outputs(*(torch.from_numpy(each) for each in given.values()))
         ours = dict(zip(theirs, session.run(None, given), strict=True))
+        if agent.recurrent:
+            no = torch.zeros(len(rows), dtype=torch.bool)
+            as_played = agent.evaluate(
+                torch.from_numpy(rows), state=torch.from_numpy(state), starts=no
+            )
+            torch.testing.assert_close(theirs["logits"].log_softmax(dim=1), as_played[0])
         for name, values in theirs.items():
             np.testing.assert_allclose(ours[name], values.numpy(), atol=TOLERANCE)
         state = ours.get("state")
