@@ -218,8 +218,8 @@ class Learner:
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
         policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=self.clip).mean()
-        value_loss = value_losses(values, mb.values, mb.returns, clip=self.value_clip)
-        value_loss = value_loss.mean() if value_loss.ndim == 1 else value_loss.mean(dim=0).sum()
+        errors = value_losses(values, mb.values, mb.returns, clip=self.value_clip)
+        value_loss = errors.mean(dim=0).sum()
         entropy = entropies(log_probs).mean()
         kl = approximate_kl(log_ratio)
         loss = policy_loss + config.value_weight * value_loss - self.entropy_weight * entropy

@@ -24,7 +24,7 @@ from retro_agents.run.checkpoint import (
     load_to_resume,
     save_checkpoint,
 )
-from retro_agents.run.distrust import reading
+from retro_agents.run.distrust import reading, set_aside
 from tests.forged import forge, forge_meta
 
 ARRAYS = {
@@ -375,3 +375,13 @@ def test_a_misspelt_agents_name_is_told_with_the_right_one():
 def test_whatever_an_agent_cannot_use_of_a_checkpoint_is_a_damage(error, tmp_path):
     with pytest.raises(Damaged, match="does not hold what its agent saves"), reading(tmp_path):
         raise error
+
+
+def test_a_checkpoint_that_is_damaged_again_replaces_the_one_set_aside_before(tmp_path):
+    for name in ("step-000000001", "step-000000002", "step-000000002.damaged"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "meta.json").write_text(name)
+    set_aside(Damaged("it is damaged", tmp_path / "step-000000002"))
+    assert sorted(path.name for path in tmp_path.iterdir())[1:] == ["step-000000002.damaged"]
+    aside = tmp_path / "step-000000002.damaged" / "meta.json"
+    assert aside.read_text() == "step-000000002"
