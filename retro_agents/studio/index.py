@@ -28,7 +28,7 @@ INSIDE = {"checkpoints", "agent", "films", "node_modules", "__pycache__"}
 
 
 class Late(Exception):  # noqa: N818
-    """A disk has answered after so long that another thread goes on in this one's place."""
+    """A disk answered too late: another thread has taken the place of this one."""
 
 
 def folders(

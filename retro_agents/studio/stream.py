@@ -132,7 +132,7 @@ class Player:
 @final
 class Stage:
     """The games of a page, which take their turns by one clock. An episode ends once all games have
-    ended; one game alone goes on with the next episode."""
+    ended; a single game begins its next episode."""
 
     def __init__(self, players: list[Player]) -> None:
         self.players = players
