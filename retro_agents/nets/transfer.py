@@ -73,11 +73,14 @@ def follow(net: nn.Module, other: nn.Module, *, rate: float) -> None:
 
 def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
     """Give a module these weights. Raises UserError, `otherwise` with the reason, on a mismatch."""
-    try:
-        module.load_state_dict(weights)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise UserError(otherwise.replace("{}", reason)) from None
+    ours = module.state_dict()
+    for name in (*ours, *weights):
+        wanted, found = (
+            f"of {list(one[name].shape)}" if name in one else "absent" for one in (ours, weights)
+        )
+        if wanted != found:
+            raise UserError(otherwise.replace("{}", f"{name} is {found} and must be {wanted}"))
+    module.load_state_dict(weights)
 
 
 def _encoder_weights(
