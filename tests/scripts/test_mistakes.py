@@ -53,6 +53,7 @@ MISTAKES = {
         ("--search gamma=0.1:0.9 --seeds 2", "no effect without --grid"),
         ("--trials 5", "no effect without --search"),
         ("--plan none-such", "no plan 'none-such'"),
+        ("ppo2", "an agent is named by --agent ppo2"),
     ],
     "leaderboard": [
         ("scor", "did you mean 'score'"),
