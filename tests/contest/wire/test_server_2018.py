@@ -87,3 +87,14 @@ def test_client_of_2018_plays_as_if_locally(old, toy):
     server.ended()
     assert [row[1] for row in server.rows()] == [5, 5, 2]  # resets cost no timestep
     assert np.allclose([row[0] for row in server.rows()], [row[0] for row in returns])
+
+
+def test_the_action_after_a_refused_reset_is_played(old):
+    """This client repeats the reset with it, and with all later ones until one is answered."""
+    client, _ = old()
+    client.reset()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="Reset"):
+            client.reset()
+    shown = [client.step(np.zeros(12, np.int8))[0][0, 0, 0] for _ in range(2)]
+    assert shown == [1, 2]
