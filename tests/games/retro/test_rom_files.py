@@ -191,5 +191,6 @@ def test_other_files_have_no_heading_and_unopened_archives_a_name():
     assert archive_kind(b"7z\xbc\xaf\x27\x1c") == "7z"
     assert archive_kind(b"Rar!\x1a\x07") == "RAR"
     assert archive_kind(bytes(257) + b"ustar\x0000") == "tar"
+    assert archive_kind(b"\x21\x0d-lh5-\x00") == "LHA"
     assert archive_kind(b"\x28\xb5\x2f\xfd") == "zstd"
     assert archive_kind(ROM) is None
