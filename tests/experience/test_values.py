@@ -25,3 +25,19 @@ def test_the_rewards_advantages_come_from_the_first_value_function_alone(monkeyp
     both, first = advantages(np.s_[...]), advantages(np.s_[..., 0])
     np.testing.assert_array_equal(both[0], first[0])
     assert both[1] == first[1]
+
+
+def test_a_truncated_episode_goes_on_for_the_first_value_function_alone(monkeypatch):
+    rollout = SimpleNamespace(
+        num_envs=1,
+        values=torch.tensor([[[1.0, 2.0]], [[3.0, 4.0]]]),
+        states=torch.zeros(2, 1, 0),
+        finals={(0, 0): np.zeros((1, 2, 2), np.uint8)},  # of the first step
+    )
+    zeros = torch.zeros(1, 0)
+    collector = SimpleNamespace(rollout=rollout, state=zeros, starts=np.zeros(1, bool))
+    after, before = np.array([[5.0, 6.0]]), np.array([[7.0, 8.0]])
+    seen = iter([after, before])
+    monkeypatch.setattr(values, "_seen", lambda *_, **__: next(seen))
+    reached = values.next_values(collector, None)
+    np.testing.assert_array_equal(reached, [[[7.0, 4.0]], [[5.0, 6.0]]])
