@@ -18,7 +18,11 @@ from retro_agents.studio.row import Row, described, mark_of
 from retro_agents.studio.writers import Locks, locks, writer_of
 
 EVERY = 1.0
-"""Seconds between two looks at the runs while somebody asks for them."""
+"""Seconds of rest after a look at the runs, at least, while somebody asks for them."""
+SHARE = 0.005
+"""The share of a core that looking takes: after a look at many runs the rest is longer."""
+LONGEST = 3.0
+"""Seconds of rest at most."""
 PATIENCE = 2.0
 """Seconds for which an answer waits for the first look, or a disk may take unmentioned."""
 DEEPEST = 8
@@ -108,7 +112,7 @@ class Index:
         with self._turn:
             self._wanted = True
             self._turn.notify_all()
-            if now - self._seen > 2 * EVERY:
+            if now - self._seen > LONGEST + 3 * EVERY:
                 self._turn.wait_for(lambda: self._seen > now, PATIENCE)
             if self._busy and time.monotonic() - self._busy[1] > PATIENCE:
                 self._slow[self._busy[0]], self._busy = self._busy[1], None
@@ -141,7 +145,7 @@ class Index:
         while True:
             with self._turn:
                 self._turn.wait_for(lambda: self._wanted)
-                self._wanted, began = False, time.monotonic()
+                self._wanted, began, worked = False, time.monotonic(), time.thread_time()
             try:
                 self.look()
             except Late:
@@ -151,7 +155,7 @@ class Index:
             with self._turn:
                 self._seen = began
                 self._turn.notify_all()
-            time.sleep(EVERY)
+            time.sleep(max(EVERY, min(LONGEST, (time.thread_time() - worked) / SHARE)))
 
     @contextmanager
     def _waiting(self, folder: Path) -> Iterator[bool]:

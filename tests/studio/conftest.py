@@ -77,6 +77,7 @@ def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     (page / "studio.html").write_text("the page")
     monkeypatch.setattr(app, "PAGE", page)
     monkeypatch.setattr(index, "EVERY", 0.05)
+    monkeypatch.setattr(index, "LONGEST", 0.05)
     ends: list[Callable[[], None]] = []
 
     def serve(root: Path) -> Client:
