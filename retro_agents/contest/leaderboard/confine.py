@@ -46,4 +46,4 @@ def on_a_core(command: Sequence[str], *, slot: int, seconds: float) -> list[str]
     """The command on one core, ended when it has used so much CPU time."""
     cores = sorted(os.sched_getaffinity(0))
     core = str(cores[slot % len(cores)])
-    return [sys.executable, "-c", ON_A_CORE, core, str(int(seconds) + 1), *command]
+    return [sys.executable, "-P", "-c", ON_A_CORE, core, str(int(seconds) + 1), *command]

@@ -111,6 +111,10 @@ def read_entry(folder: Path) -> Entry:
     if facts.onnx:
         need("onnxruntime")
         inside(folder, facts.onnx)
+    if facts.agent == ORACLE and folder.resolve().name != ORACLE:
+        raise UserError(f"{path}: the oracle is a reference, which nobody else enters; {HELP}")
+    if {"-h", "--help"} & {*facts.flags}:
+        raise UserError(f"{path}: a flag that asks for help is no setting; {HELP}")
     agent = agent_for(folder, facts) if facts.agent else None
     return Entry(folder.resolve().name, folder, facts, agent, hash_of(folder, agent))
 
@@ -164,7 +168,7 @@ def command_of(entry: Entry, home: Path, *, meet: Path, work: Path, seed: int) -
         return facts.command
     if facts.image:
         return container(entry, meet=meet, seed=seed)
-    python = [sys.executable, "-m"]
+    python = [sys.executable, "-P", "-m"]  # -P: no file of an entry is a module of ours
     if facts.onnx:
         net = str(home / facts.onnx)
         return [*python, f"{__package__}.net", net, "--dir", str(meet), "--seed", str(seed)]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from retro_agents.contest.leaderboard.entry import FILE, ORACLE, Entry, read_entry
 from retro_agents.contest.leaderboard.references import is_reference
-from retro_agents.contest.leaderboard.result import Result, read_result
+from retro_agents.contest.leaderboard.result import FILE as RESULT
+from retro_agents.contest.leaderboard.result import Result, folder_of, read_result
 from retro_agents.contest.leaderboard.score import BOARD
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
 from retro_agents.ground.errors import UserError, command
@@ -31,8 +32,8 @@ COLUMNS = (
 NOTES = (
     "- **mean return**: over all acts and seeds, learning included; an act pays 10,000 at most.",
     "- **blind**: the entry was there when the season opened, so it cannot have seen the acts.",
-    "- **steps/s**, **memory**: of a run's steps by its time, the server's included, and of its "
-    "largest process; machines differ.",
+    "- **steps/s**: a run's steps divided by its time, which includes the server's. **memory**: of "
+    "its largest process. Machines differ.",
     "- The oracle sees the game's variables: it is a reference, not an entry.",
 )
 
@@ -75,10 +76,9 @@ def page(board: Path, season: Season) -> str:
     found: list[tuple[Entry, Result]] = []
     for path in sorted(board.glob(f"entries/*/{FILE}")):
         entry = read_entry(path.parent)
-        try:
-            result = read_result(board, season, entry.name)
-        except UserError:  # not scored in this season
+        if not (folder_of(board, season, entry.name) / RESULT).exists():
             continue
+        result = read_result(board, season, entry.name)
         if result.inputs.get("entry") != entry.sha256:
             raise UserError(f"{entry.name} has changed since it was scored: score it anew")
         found.append((entry, result))
@@ -86,8 +86,8 @@ def page(board: Path, season: Season) -> str:
     lines = [
         "# BrambleDash, unseen acts",
         "",
-        f"Season {season.number}, opened on {season.facts.opened}: {len(season.acts)} acts of seed "
-        f"{season.facts.seed}, {SEEDS} seeds each.",
+        f"Season {season.number}, opened on {season.facts.opened}: {len(season.acts)} acts, "
+        f"{SEEDS} seeds each.",
         "",
     ]
     for steps, track in TRACKS.items():

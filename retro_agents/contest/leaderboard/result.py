@@ -140,7 +140,7 @@ def read_result(board: Path, season: Season, name: str) -> Result:
     """An entry's result. Raises UserError if there is none in this season, or it is damaged."""
     path = folder_of(board, season, name) / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Result)
+        result = msgspec.json.decode(path.read_bytes(), type=Result)
     except OSError:
         raise UserError(
             f"{name} has no result in season {season.number}: `retro-agents leaderboard score` "
@@ -148,6 +148,9 @@ def read_result(board: Path, season: Season, name: str) -> Result:
         ) from None
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged ({error}): {AGAIN}") from None
+    if {*result.acts} != {*season.acts}:
+        raise UserError(f"{path} has other acts than its season: {AGAIN}")
+    return result
 
 
 def verified(entry: Entry, season: Season, board: Path) -> Result:

@@ -38,7 +38,7 @@ from retro_agents.run.fields import field, positional
 
 BOARD = Path("leaderboard")
 PACKAGES = ("retro-contest-agents", "numpy", "torch", "wasmtime")
-ADVICE = "this system has no namespaces for users, so trust it, or enter an image"
+ADVICE = "no namespaces for users here, so score it only if you trust it, or enter it as an image"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -81,7 +81,7 @@ class Season:
         return self._drawn(act, seed, "sticky")
 
     def entry_seed(self, act: str, seed: int) -> int:
-        """The seed that the entry is told in a run."""
+        """The seed of a reference player in a run."""
         return self._drawn(act, seed, "entry")
 
     def _drawn(self, *words: object) -> int:
@@ -91,8 +91,8 @@ class Season:
 
 def folders(board: Path) -> dict[int, Path]:
     """The folders of all seasons, by number."""
-    found = {int(path.parent.name): path.parent for path in board.glob(f"seasons/[0-9]*/{FILE}")}
-    return dict(sorted(found.items()))
+    found = [path.parent for path in board.glob(f"seasons/*/{FILE}")]
+    return {int(path.name): path for path in found if path.name.isdecimal()}
 
 
 def current_season(board: Path) -> Season:

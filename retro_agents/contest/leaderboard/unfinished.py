@@ -26,7 +26,7 @@ def remember(path: Path, played: Played, *, inputs: list[str]) -> None:
     """Store a run. Raises UserError if it cannot be written."""
     make_folder(path.parent)
     saved = Saved(inputs, played.masks.tobytes(), played.seconds, played.cpu_seconds, played.memory)
-    draft = path.with_suffix(".draft")
+    draft = path.with_name(f".{path.name}.draft")
     try:
         draft.write_bytes(msgspec.msgpack.encode(saved))
         draft.replace(path)

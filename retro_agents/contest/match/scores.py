@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, final
+from typing import Any, Literal, final
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Played(msgspec.Struct, frozen=True):
     finished: Natural
     steps: Natural
     seconds: NonNegative
-    status: str = "interrupted"
+    status: Literal["complete", "crashed", "interrupted"] = "interrupted"
     ended: str | None = None
     limits: dict[str, float] = {}
     rom_sha1: str = "–"

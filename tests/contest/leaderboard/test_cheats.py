@@ -6,6 +6,7 @@ import pytest
 
 from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard.confine import can_hide
+from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.leaderboard.tape import read_tape, write_tape
 from tests.runs import ROOT
 
@@ -27,6 +28,8 @@ def test_an_entry_that_looks_for_the_levels_name_finds_none(board):
     board.score(board.entry(LOOKS))
     found = board.found.read_text()
     assert found.count("CONTEST_DIR") == 3
+    season = current_season(board.root)
+    assert not any(str(season.entry_seed(board.act, seed)) in found for seed in range(SEEDS))
     assert not any(part in found for part in (*board.act.split("."), "seasons", "acts.pack"))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from array import array
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from cartridge.levels.season import open_season
 from retro_agents.contest.leaderboard.entry import command_of, read_entry
 from retro_agents.contest.leaderboard.net import Net
 from retro_agents.contest.leaderboard.page import main as page
+from retro_agents.contest.leaderboard.play import Played
 from retro_agents.contest.leaderboard.result import verified
-from retro_agents.contest.leaderboard.season import current_season
+from retro_agents.contest.leaderboard.season import SEEDS, current_season
+from retro_agents.contest.leaderboard.unfinished import remember
 from retro_agents.contest.player import PlayerConfig
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
@@ -28,6 +31,12 @@ BAD = [
     ({"agent": "ppo3"}, "no agent 'ppo3'"),
     ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
     ({"image": "busybox"}, "at `$.image`"),
+    ({"agent": "oracle"}, "the oracle is a reference"),
+    ({"agent": "jerk", "steps": 50_000, "flags": ["--help"]}, "a flag that asks for help"),
+    (
+        {"agent": "jerk", "steps": 50_000, "flags": ["-h"]},
+        "a flag that asks for help is no setting",
+    ),
 ]
 
 SECOND_FAILS = """
@@ -51,8 +60,10 @@ def test_an_entry_holds_no_links(board, refused):
 
 
 def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
-    folder = board.entry(onnx="net.onnx")
+    folder = board.entry(onnx="net.onnx", machine="cpu")
     shutil.copy(ROOT / "web" / "agents" / "rainbow.onnx", folder / "net.onnx")
+    for module in ("numpy", "resource"):
+        (folder / f"{module}.py").write_text("raise SystemExit('a file of the entry was imported')")
     board.score(folder)
     board.check(folder)
     images = np.random.default_rng(0).integers(256, size=(8, 4, 84, 84), dtype=np.uint8)
@@ -88,6 +99,30 @@ def test_the_page_says_who_cannot_have_seen_the_acts(board):
     season.write_text(json.dumps(facts))
     page(["--board", str(board.root)])
     assert "| yes | none |" in (board.root / "page.md").read_text()
+    assert str(facts["seed"]) not in (board.root / "page.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"score": "?"}, "result.json is damaged"), ({"acts": {}}, "has other acts than its season")],
+)
+def test_the_page_leaves_out_no_result_that_is_damaged(board, refused, change, says):
+    result = board.score(board.entry(agent="random"))
+    (board.results / "result.json").write_text(json.dumps(result | change))
+    assert says in refused(page, ["--board", str(board.root)])
+
+
+def test_runs_of_an_act_that_end_together_keep_their_own_recordings(tmp_path, monkeypatch):
+    drafts = set()
+    monkeypatch.setattr(type(tmp_path), "replace", lambda draft, _: drafts.add(draft))
+    for seed in range(SEEDS):
+        remember(tmp_path / f"Zone.Act1.{seed}", Played(array("H"), 0.0, 0.0, 0), inputs=[])
+    assert len(drafts) == SEEDS
+
+
+def test_a_copy_of_a_seasons_folder_is_no_season(board):
+    shutil.copytree(board.root / "seasons" / "1", board.root / "seasons" / "2.bak")
+    assert current_season(board.root).number == 1
 
 
 def test_a_new_season_has_acts_that_nobody_knew(board):

@@ -126,9 +126,11 @@ def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> No
         read_played(aside)
 
 
-def test_a_damaged_result_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("field", ["level", "status"])
+def test_a_damaged_result_is_named(tmp_path: Path, field: str) -> None:
     write(tmp_path, "A", 0, 1.0)
     (path,) = tmp_path.glob("*/*/result.json")
-    path.write_text("{}")
-    with pytest.raises(UserError, match=r"result\.json is damaged .*level.*: move it away"):
+    text = path.read_text().replace(f'"{field}"', f'"{field}": "?", "_"')
+    path.write_text("{}" if field == "level" else text)
+    with pytest.raises(UserError, match=r"result\.json is damaged .*: move it away"):
         read_played(tmp_path)
