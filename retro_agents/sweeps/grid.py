@@ -231,8 +231,9 @@ def publish(config: SweepConfig, text: str, **result: Any) -> None:
 
 
 def as_number(text: str) -> float:
-    """The text as a number; nan if it is none."""
+    """The text as a finite number; nan if it is none."""
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return math.nan
+    return value if math.isfinite(value) else math.nan

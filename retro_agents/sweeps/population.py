@@ -26,7 +26,7 @@ from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.folder import alone_in
 from retro_agents.run.plot import plot_curves
 from retro_agents.sweeps.config import SweepConfig, check_same
-from retro_agents.sweeps.grid import WIDE, agent_config, as_number, publish, words_of
+from retro_agents.sweeps.grid import WIDE, agent_config, as_number, field_of, publish, words_of
 
 QUANTILE, RESAMPLE = 0.25, 0.2
 NAME = "population"
@@ -57,8 +57,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
     if not base.run.num_envs:
         raise UserError("a population's runs need a number of environments: --flags='--num-envs 8'")
     for word in config.pbt:
-        name, _, text = word.partition("=")
-        field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
+        field, ends = field_of(word), word.partition("=")[2].split(":")
         low, high = (as_number(end) for end in ends) if len(ends) == 2 else (math.nan, math.nan)
         if not low < high or field in ranges:
             raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")

@@ -25,7 +25,15 @@ from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.settings import RunSettings
 from retro_agents.sweeps.config import SweepConfig, check_same
-from retro_agents.sweeps.grid import WIDE, agent_config, as_number, further, publish, words_of
+from retro_agents.sweeps.grid import (
+    WIDE,
+    agent_config,
+    as_number,
+    field_of,
+    further,
+    publish,
+    words_of,
+)
 from retro_agents.sweeps.launcher import last_rows, play
 from retro_agents.sweeps.study import Cell, Kind, Study
 
@@ -46,9 +54,8 @@ def read_space(config: SweepConfig) -> Space:
 
     known, space = flat(to_dict(agent_config(config))), Space()
     for word in config.search:
-        name, _, text = word.partition("=")
-        field, ends = name.lstrip("-").replace("-", "_"), text.split(":")
-        values = [value for value in text.split(",") if value]
+        field, text = field_of(word), word.partition("=")[2]
+        ends, values = text.split(":"), [one.strip() for one in text.split(",") if one.strip()]
         low, high = (as_number(end) for end in ends) if len(ends) == 2 else (np.nan, np.nan)
         if field in space or not (low < high or len(set(values)) > 1):
             raise UserError(
@@ -60,7 +67,8 @@ def read_space(config: SweepConfig) -> Space:
         if len(values) > 1:
             space[field] = distributions.CategoricalDistribution(values)
         elif isinstance(known.get(field), int):
-            space[field] = distributions.IntDistribution(round(low), round(high), log=is_wide)
+            first, last = round(low), round(high)
+            space[field] = distributions.IntDistribution(first, last, log=is_wide and first > 0)
         else:
             space[field] = distributions.FloatDistribution(low, high, log=is_wide)
         for value in values if len(values) > 1 else ends:
@@ -111,8 +119,10 @@ class Search:
 
     def ask(self) -> Any:
         """The next trial. Its draws depend on the trials before it alone, so that a search that was
-        interrupted goes on as it would have."""
-        number = sum(trial.state.is_finished() for trial in self.trials())
+        interrupted goes on as it would have. Each run's are drawn from a seed of its own, or two
+        asked at once, and those after one that failed, would be the same."""
+        asked = (trial.user_attrs.get("folder") for trial in self.study.get_trials(deepcopy=False))
+        number = len({*asked} - {None})
         self.study.sampler = self.optuna.samplers.TPESampler(seed=number, n_startup_trials=FIRST)
         trial = self.study.ask(self.space)
         if "folder" not in trial.user_attrs:

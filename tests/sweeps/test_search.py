@@ -40,6 +40,32 @@ def played(monkeypatch):
     return begun
 
 
+def test_runs_side_by_side_try_different_values(played):
+    search_for("--trials", "2", "--jobs", "2")
+    assert len({gamma for _, gamma in played}) == 2
+
+
+def test_values_that_failed_are_not_drawn_again(played, monkeypatch):
+    play, tried = search.play, []
+
+    def fail(study, cell, out, *, threads, stopping):
+        play(study, cell, out, threads=threads, stopping=stopping)
+        tried.append(played[-1][1])
+        if len(tried) % 2:
+            raise UserError("diverged")
+
+    monkeypatch.setattr(search, "play", fail)
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            search_for("--trials", "3")
+    assert len(tried) == len(set(tried)) > 3
+
+
+def test_values_may_follow_a_comma_and_a_space(played):
+    search_for("--trials", "3", space="gamma=0.9, 0.99")
+    assert {run["values"]["gamma"] for run in runs().values()} <= {"0.9", "0.99"}
+
+
 def runs():
     return {run["run"]: run for run in read_result(search.Path("runs/result.json"))["runs"]}
 
@@ -101,6 +127,9 @@ def test_the_agents_own_runs_are_searched():
         (["gamma=0.1:0.2", "gamma=0.3:0.4"], "each field once"),
         (["gamma=0.1:2"], "gamma"),
         (["hidden=0:9"], "hidden"),
+        (["hidden=1:inf"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
+        (["hidden=0.4:40"], "hidden"),
+        (["gamma=0.9, 0.9"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
         (["nothing=1:2"], "no field 'nothing'"),
         (["seed=1:9"], "the sweep itself sets that"),
         (["gamma=0.1:0.9", "--engine", "slurm"], "not with --engine slurm"),
