@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from jerk.config import JerkConfig
 from jerk.explorer import Actions, Moves, Rng
 from retro_agents.contract.policy import ScoringPolicy
+from retro_agents.games.retro.config import LARGEST_RETURN
 from retro_agents.ground.errors import UserError
 from retro_agents.run.optimiser import Adam
 
@@ -117,10 +118,6 @@ def draw_player(rng: Rng, shares: Shares) -> BoutPlayer:
     return "memory" if draw < shares.policy + shares.memory else "rule"
 
 
-MOST_RETURN = 10_000.0
-"""The contest's largest return on a level, about."""
-
-
 def exploit_probability(config: JerkConfig, env_steps: int, *, best: float) -> float:
     """Probability that an episode replays the best sequence, of mean return `best`, unchanged: bias
     + growth (t/T)^power + by_return R/10000, at most 1.
@@ -134,7 +131,7 @@ def exploit_probability(config: JerkConfig, env_steps: int, *, best: float) -> f
 
 def part_of_most(value: float) -> float:
     """A return as a fraction of the largest one, from 0 to 1."""
-    return min(1.0, max(0.0, value / MOST_RETURN))
+    return min(1.0, max(0.0, value / LARGEST_RETURN))
 
 
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 10_000.0
-"""The highest return of a level."""
+from retro_agents.games.retro.config import LARGEST_RETURN
+
 POINTS = 10
 """Number of points of a curve, evenly spaced over the steps."""
 Columns = Mapping[str, NDArray[Any]]
@@ -29,7 +29,7 @@ def lost(columns: Columns) -> dict[str, float]:
         known = np.maximum.accumulate(returns)
         replays = columns["kind"][here] == "replay"
         below = known - returns
-        parts.append([MOST - known, below * replays, below * ~replays])
+        parts.append([LARGEST_RETURN - known, below * replays, below * ~replays])
     means = np.mean([np.mean(part, axis=1) for part in parts], axis=0)
     return dict(zip(("undiscovered", "replaying", "exploring"), means.tolist(), strict=True))
 

@@ -5,7 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from retro_agents.sweeps.losses import MOST, grown, lost
+from retro_agents.games.retro.config import LARGEST_RETURN
+from retro_agents.sweeps.losses import grown, lost
 
 COLUMNS = {
     "step": np.array([10, 20, 30, 10, 40]),
@@ -28,10 +29,10 @@ def test_losses_and_score_are_the_most() -> None:
     played = {
         "step": np.arange(40),
         "level": np.repeat(["a", "b"], 20),
-        "r": rng.uniform(0, MOST, 40),
+        "r": rng.uniform(0, LARGEST_RETURN, 40),
         "kind": rng.choice(["explore", "replay", "mutant"], 40),
     }
-    assert sum(lost(played).values()) + grown(played, 40)[-1] == pytest.approx(MOST)
+    assert sum(lost(played).values()) + grown(played, 40)[-1] == pytest.approx(LARGEST_RETURN)
 
 
 def test_score_grows_with_the_episodes_that_have_ended() -> None:

@@ -18,9 +18,8 @@ from retro_agents.contest.report.charts import (
     values_at,
 )
 from retro_agents.contest.report.contests import BINS, Entry, Shown, level_names, mean_curve
+from retro_agents.games.retro.config import LARGEST_RETURN
 
-TOP = 10_000.0
-"""Contest reward for finishing a level at once: the right end of the bars."""
 References = Mapping[str, Mapping[str, float]]
 """{player: {level: mean return}}"""
 
@@ -66,7 +65,7 @@ def page(
 
 def percent(score: float) -> str:
     """The position of a score on a bar, as a CSS length."""
-    return f"{float(np.clip(score / TOP, 0.0, 1.0)):.2%}"
+    return f"{float(np.clip(score / LARGEST_RETURN, 0.0, 1.0)):.2%}"
 
 
 def players(entries: Sequence[Entry], references: References) -> list[dict[str, Any]]:
