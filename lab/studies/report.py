@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from retro_agents.games.retro.config import CONTEST_RETURNS
 from retro_agents.ground import statistics
 from retro_agents.ground.results import ROOT, read_result
 from retro_agents.ground.statistics import Runs
@@ -93,11 +94,16 @@ def score_cells(runs: Runs) -> dict[str, str]:
     profile = zip(THRESHOLDS, statistics.profile(runs, THRESHOLDS), strict=True)
     return {
         "mean return": number(statistics.mean(runs)),
-        "95 % over seeds": span(statistics.t_interval(statistics.seed_means(runs))),
+        "95 % over seeds": seeds_span(runs),
         "interquartile mean": number(statistics.interquartile_mean(runs)),
         "its 95 %": span(statistics.interquartile_interval(runs)),
         **{f"above {threshold:,}": f"{100 * part:.0f} %" for threshold, part in profile},
     }
+
+
+def seeds_span(runs: Runs) -> str:
+    """The interval of the mean over seeds."""
+    return span(statistics.t_interval(statistics.seed_means(runs), within=CONTEST_RETURNS))
 
 
 def sight_cells(kind: Mapping[str, Any]) -> dict[str, str]:
@@ -110,7 +116,7 @@ def sight_cells(kind: Mapping[str, Any]) -> dict[str, str]:
     )
     for play in PLAYS[1:]:
         runs = as_runs(kind.get("sight", {}).get(play, {}))
-        gain = statistics.welch_interval(own, statistics.seed_means(runs))
+        gain = statistics.welch_interval(own, statistics.seed_means(runs), within=CONTEST_RETURNS)
         cells[play] = number(statistics.mean(runs)) if runs else ""
         cells[f"seeing − {play}, 95 %"] = span(gain)
         gains.append(gain[0])
@@ -153,7 +159,7 @@ def compare_table(kinds: Kinds, pairs: Sequence[Sequence[str]]) -> str:
         rows.append({
             "difference": f"{one.rpartition('/')[2]} − {other.rpartition('/')[2]}",
             "mean": signed(statistics.mean(both[0]) - statistics.mean(both[1])),
-            "95 % over seeds": span(statistics.welch_interval(*seeds)),
+            "95 % over seeds": span(statistics.welch_interval(*seeds, within=CONTEST_RETURNS)),
             "probability of improvement": f"{statistics.improvement(*both):.2f}",
             "its 95 %": "" if math.isnan(low) else f"{low:.2f} – {high:.2f}",
         })  # fmt: skip

@@ -14,13 +14,22 @@ from typing import Any
 
 from lab.studies.procgen_pages import course_page, entry_page, texts
 from lab.studies.published import published_page
-from lab.studies.report import OUT, as_runs, document, level_table, origin, page, results_in
+from lab.studies.report import (
+    OUT,
+    as_runs,
+    document,
+    level_table,
+    origin,
+    page,
+    results_in,
+    seeds_span,
+)
 from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.ground import statistics
 from retro_agents.ground.files import write_text
 from retro_agents.ground.statistics import Runs
-from retro_agents.judging.tables import number, records, span, table
+from retro_agents.judging.tables import number, records, table
 from retro_agents.sweeps.study import level_names, short
 
 NOTES = texts("notes")
@@ -133,7 +142,7 @@ def contest_row(name: str, result: Mapping[str, Any], runs: Runs) -> dict[str, s
         "steps on each level": number(agent["timesteps"]),
         "seeds": number(len(overall["by_seed"])),
         "mean return": number(statistics.mean(runs)),
-        "95 % over seeds": span(statistics.t_interval(statistics.seed_means(runs))),
+        "95 % over seeds": seeds_span(runs),
         "interquartile mean": number(statistics.interquartile_mean(runs)),
         "levels of seen zones": number(seen),
         "of unseen zones": number(unseen),

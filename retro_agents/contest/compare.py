@@ -16,6 +16,7 @@ from rich.table import Table
 
 from retro_agents.contest.match.scores import ContestScores, read_scores
 from retro_agents.contest.stored import read_stored, shipped, stored_file
+from retro_agents.games.retro.config import CONTEST_RETURNS
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.names import nearest_text
@@ -27,9 +28,6 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import positional
 from retro_agents.run.plot import picture
-
-MOST = 10_000.0
-"""The most that a level of the contest pays."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +51,7 @@ class Compared:
 
     label: str
     mean: float
+    """Of the seeds that have all shared levels, or of all if there are none."""
     interval: Interval
     seeds: int
     apart: float
@@ -120,12 +119,10 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
     for label, own in runs.items():
         sample, theirs = statistics.seed_means(own), statistics.seed_means(first)
         mean, apart = statistics.mean(own), statistics.mean(own) - statistics.mean(first)
-        low, high = statistics.t_interval(sample)
-        apart_interval = statistics.welch_interval(sample, theirs)
+        interval = statistics.t_interval(sample, within=CONTEST_RETURNS)
+        apart_interval = statistics.welch_interval(sample, theirs, within=CONTEST_RETURNS)
         better = statistics.improvement(own, first), statistics.improvement_interval(own, first)
-        seeds = max(map(len, own.values()))
-        interval = max(low, min(0.0, mean)), min(high, MOST)  # nothing beyond is possible
-        interval = (low, high) if math.isnan(low) else interval
+        seeds = len(sample) or max(map(len, own.values()))
         found.append(Compared(label, mean, interval, seeds, apart, apart_interval, *better))
     return found
 
@@ -159,7 +156,8 @@ def draw(found: Sequence[Compared], out: Path) -> None:
     with picture(out, x="mean return on the shared levels", y="") as axes:
         for number, one in enumerate(found):
             low, high = one.interval
-            errors: Any = None if math.isnan(low) else [[one.mean - low], [high - one.mean]]
+            ends = max(0.0, one.mean - low), max(0.0, high - one.mean)  # but for rounding
+            errors: Any = None if math.isnan(low) else [[end] for end in ends]
             axes.errorbar(one.mean, -number, xerr=errors, fmt="o", capsize=4, color=f"C{number}")
         axes.set_yticks([-number for number in range(len(found))], [one.label for one in found])
 

@@ -5,7 +5,8 @@ seeds, differences Welch's: equal seeds do not make pairs of two agents' runs. I
 and probabilities of improvement have percentile bootstraps over seeds within each level, as in
 rliable; with three seeds on many levels these intervals are a fifth too narrow, sqrt(2 / 3), and on
 one level narrower still. Statistics come from SciPy. A bootstrap draws 10,000 times from a fixed
-seed. An interval that cannot be computed is (nan, nan).
+seed. An interval that cannot be computed is (nan, nan). within: the least and the largest possible
+value; an interval of a mean does not pass them, unless a value does.
 Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
 """
 
@@ -19,11 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 Runs = Mapping[str, Mapping[int, float]]
 Interval = tuple[float, float]
 CONFIDENCE, RESAMPLES = 0.95, 10_000
+ANYWHERE = -math.inf, math.inf
 BLOCK = 4_000_000
 """Values drawn at a time, which bounds the memory."""
 
 
-def t_interval(values: ArrayLike) -> Interval:
+def t_interval(values: ArrayLike, *, within: Interval = ANYWHERE) -> Interval:
     """Student's t interval of the mean of `values` [K], one per seed or episode."""
     from scipy import stats  # takes a second to import
 
@@ -31,10 +33,11 @@ def t_interval(values: ArrayLike) -> Interval:
     if len(data) < 2:
         return math.nan, math.nan
     half = stats.t.ppf(0.5 + CONFIDENCE / 2, len(data) - 1) * stats.sem(data)
-    return float(data.mean() - half), float(data.mean() + half)
+    least, largest = _bounds(within, data)
+    return max(float(data.mean() - half), least), min(float(data.mean() + half), largest)
 
 
-def welch_interval(one: ArrayLike, other: ArrayLike) -> Interval:
+def welch_interval(one: ArrayLike, other: ArrayLike, *, within: Interval = ANYWHERE) -> Interval:
     """Interval of mean(one) − mean(other), unpaired, with unequal variances. [K], [M].
 
     Source: Welch, Biometrika 34 (1947), 28–35.
@@ -52,7 +55,8 @@ def welch_interval(one: ArrayLike, other: ArrayLike) -> Interval:
         error**2 / (len(values) - 1) for error, values in zip(errors, both, strict=True)
     )
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom)) * math.sqrt(sum(errors))
-    return apart - half, apart + half
+    least, largest = _bounds(within, *both)
+    return max(apart - half, least - largest), min(apart + half, largest - least)
 
 
 def slope_interval(x: ArrayLike, y: ArrayLike) -> tuple[float, Interval]:
@@ -69,12 +73,15 @@ def slope_interval(x: ArrayLike, y: ArrayLike) -> tuple[float, Interval]:
 
 def seed_means(runs: Runs) -> list[float]:
     """Returns the mean over levels of each seed that has a score on all of them."""
-    seeds = set.intersection(*(set(level) for level in runs.values())) if runs else set()
-    return [float(np.mean([level[seed] for level in runs.values()])) for seed in sorted(seeds)]
+    seeds = _whole_seeds(runs)
+    return [float(np.mean([level[seed] for level in runs.values()])) for seed in seeds]
 
 
 def mean(runs: Runs) -> float:
-    """Returns the mean over levels of the means over seeds."""
+    """Returns the mean over levels of the means over seeds: over the seeds of `seed_means`, or over
+    all if there are none."""
+    if seeds := _whole_seeds(runs):
+        runs = {level: {s: own[s] for s in own if s in seeds} for level, own in runs.items()}
     return float(np.mean([np.mean(level) for level in _by_level(runs)]))
 
 
@@ -110,6 +117,20 @@ def shared(one: Runs, other: Runs) -> tuple[Runs, Runs]:
     """Restricts both to the levels that they share, with all their seeds."""
     both = [level for level in one if level in other]
     return {level: one[level] for level in both}, {level: other[level] for level in both}
+
+
+def _bounds(within: Interval, *samples: NDArray[np.float64]) -> Interval:
+    """`within`, without an end that a value passes."""
+    values = np.concatenate(samples)
+    return (
+        within[0] if values.min() >= within[0] else -math.inf,
+        within[1] if values.max() <= within[1] else math.inf,
+    )
+
+
+def _whole_seeds(runs: Runs) -> list[int]:
+    """The seeds that have a score on every level."""
+    return sorted(set.intersection(*(set(level) for level in runs.values()))) if runs else []
 
 
 def _by_level(runs: Runs) -> list[NDArray[np.float64]]:

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.families import HELD_OUT
-from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.config import CONTEST_RETURNS, EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import backend_of, make_env
 from retro_agents.games.retro.references import REFERENCES
@@ -212,7 +212,7 @@ def evaluate_levels(
                     unfilmed = unfilmed or error
     if len(levels) > 1:  # the levels are given, not sampled: only episodes vary
         means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
-        low, high = t_interval(means)
+        low, high = t_interval(means, within=CONTEST_RETURNS)
         rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
     way = f", --play {config.play}" if config.play else ""
     table = score_table(rows, title=f"{config.agent}{way}")

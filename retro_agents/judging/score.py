@@ -13,6 +13,7 @@ from rich.table import Table
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes
 from retro_agents.contract.policy import Play, Policy
+from retro_agents.games.retro.config import CONTEST_RETURNS
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.tables import terminal_table
@@ -111,7 +112,7 @@ def score(label: str, episodes: Sequence[Episode]) -> Score:
     if not episodes:
         raise UserError(f"{label}: no episode was played; give more steps")
     returns = np.array([episode.r for episode in episodes])
-    low, high = t_interval(returns)
+    low, high = t_interval(returns, within=CONTEST_RETURNS)
     return Score(
         label=label,
         mean=float(returns.mean()),

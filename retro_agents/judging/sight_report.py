@@ -15,7 +15,7 @@ from rich.table import Table
 from retro_agents.contract.episodes import even_rows
 from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.families import make
-from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.config import CONTEST_RETURNS, EnvConfig
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs
@@ -75,12 +75,14 @@ def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> di
     samples = {name: statistics.seed_means(of) for name, of in runs.items()}
     plays: dict[str, dict[str, Any]] = {}
     for name in PLAYS:
-        low, high = statistics.t_interval(samples[name])
+        low, high = statistics.t_interval(samples[name], within=CONTEST_RETURNS)
         plays[name] = {"mean": statistics.mean(runs[name]), "low": low, "high": high}
         plays[name]["levels"] = {level: [*row.values()] for level, row in runs[name].items()}
     own = plays["seeing"]["mean"]
     for name in PLAYS[1:]:
-        low, high = statistics.welch_interval(samples["seeing"], samples[name])
+        low, high = statistics.welch_interval(
+            samples["seeing"], samples[name], within=CONTEST_RETURNS
+        )
         plays[name]["gain"] = {"mean": own - plays[name]["mean"], "low": low, "high": high}
     return {
         **plays,

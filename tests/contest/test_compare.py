@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retro_agents.contest.compare import compared, main, runs_of
+from retro_agents.contest.compare import compared, draw, main, runs_of
 from retro_agents.ground.errors import UserError
 
 
@@ -17,6 +17,17 @@ def test_the_others_are_compared_with_the_first_on_shared_levels():
     assert 0.0 <= second.interval[0] < 600.0 < second.interval[1] <= 10_000.0
     with pytest.raises(UserError, match="no level in common"):
         compared({"one": {"a": one["a"]}, "other": other})
+
+
+def test_an_interrupted_contest_has_the_mean_and_the_interval_of_its_whole_seeds(tmp_path):
+    cut = {"a": {0: 5000.0, 1: 5000.0, 2: 1000.0}, "b": {0: 5000.0, 1: 5000.0}}
+    tenths = {str(level): {0: level / 10, 1: level / 10} for level in range(1, 4)}  # sums round
+    for runs in (cut, tenths):
+        found = compared({"one": {level: {0: 1.0, 1: 1.0} for level in runs}, "cut": runs})
+        second = found[1]
+        assert second.interval == pytest.approx((second.mean, second.mean)) and second.seeds == 2
+        assert second.apart_interval == pytest.approx((second.apart, second.apart))
+        draw(found, tmp_path / "plot.png")
 
 
 def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):

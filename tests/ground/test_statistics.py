@@ -48,6 +48,13 @@ def test_welch_interval_has_the_degrees_of_freedom_of_both():
     assert welch_interval(one, other) == pytest.approx((float(scipys.low), float(scipys.high)))
 
 
+def test_an_interval_stays_within_what_is_possible_unless_a_value_does_not():
+    assert t_interval([1.0, 9.0], within=(0.0, 10.0)) == (0.0, 10.0)
+    low, high = t_interval([1.0, 11.0], within=(0.0, 10.0))
+    assert low == 0.0 and high > 11.0
+    assert welch_interval([1.0, 9.0], [0.0, 9.0], within=(0.0, 10.0)) == (-10.0, 10.0)
+
+
 def test_equal_values_have_intervals_of_no_width_and_one_value_has_none():
     assert t_interval([5.0] * 7) == (5.0, 5.0)
     assert welch_interval([5.0] * 3, [2.0] * 2) == (3.0, 3.0)
@@ -117,8 +124,8 @@ def test_improvement_counts_pairs_of_a_level_and_ties_half():
 
 def test_levels_count_alike_and_a_seed_once_and_a_profile_is_the_share_above():
     runs = {"a": {0: 1.0, 1: 3.0}, "b": {0: 10.0}}
-    assert mean(runs) == 6.0
-    assert seed_means(runs) == [5.5]  # seed 1 lacks a level
+    assert seed_means(runs) == [5.5] and mean(runs) == 5.5  # seed 1 lacks a level
+    assert mean({"a": {0: 1.0}, "b": {1: 5.0}}) == 3.0  # both lack one
     assert seed_means(ONE) == [5.5, 8.5, 8.5]
     assert seed_means({}) == []
     assert profile(ONE, [0.0, 5.0, 11.0, 12.0]) == [1.0, 4 / 6, 1 / 6, 0.0]

@@ -104,6 +104,11 @@ def test_the_score_is_the_mean_of_all_episodes():
     assert found.low <= found.mean <= found.high
 
 
+def test_an_interval_stays_within_what_a_level_pays():
+    found = score("x", [episode(1000.0), episode(9000.0)])
+    assert (found.low, found.high) == (0.0, 10_000.0)
+
+
 def test_no_episodes_have_no_score():
     with pytest.raises(UserError, match="no episode was played"):
         score("x", [])

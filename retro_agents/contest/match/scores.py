@@ -9,6 +9,7 @@ from typing import Any, Literal, final
 import msgspec
 
 from retro_agents.contest.match.folder import job_folders, read_result
+from retro_agents.games.retro.config import CONTEST_RETURNS
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Finite, Natural, NonNegative
 from retro_agents.ground.statistics import t_interval
@@ -84,7 +85,8 @@ class LevelScore:
     @property
     def interval(self) -> tuple[float, float] | None:
         """95 % interval over seeds, of Student's t; None for a single seed."""
-        return t_interval(list(self.by_seed.values())) if len(self.by_seed) > 1 else None
+        means = [*self.by_seed.values()]
+        return t_interval(means, within=CONTEST_RETURNS) if len(means) > 1 else None
 
 
 @final

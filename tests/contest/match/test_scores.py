@@ -45,6 +45,13 @@ def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path: Path) -> N
     assert "| A | 100 |" in text and "Student's t over 3 seeds" in text
 
 
+def test_no_interval_goes_beyond_what_a_level_pays(tmp_path: Path) -> None:
+    write(tmp_path, "A", 0, 1000.0)
+    write(tmp_path, "A", 1, 9000.0)
+    found = as_json(read_scores(tmp_path))
+    assert [(row["low"], row["high"]) for row in found["levels"]] == [(0.0, 10_000.0)]
+
+
 def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
     write(tmp_path, "A", 4, 100.0)
     found = read_scores(tmp_path)
