@@ -4,6 +4,7 @@ A request names a run by a name that the index found; no part of it becomes a pa
 """
 
 import functools
+import json
 import mimetypes
 import re
 import threading
@@ -33,7 +34,7 @@ from retro_agents.studio.index import PATIENCE, Index
 from retro_agents.studio.row import history
 from retro_agents.studio.starting import Match, Started, Wanted, choices
 from retro_agents.studio.stream import Streams
-from retro_agents.studio.writers import stop
+from retro_agents.studio.writers import locks, stop, writer_of
 
 PAGE = Path(__file__).parent / "page"
 """The built page, made by `scripts/web`."""
@@ -53,9 +54,13 @@ T = TypeVar("T")
 
 
 def answer(content: Any, status: int = 200) -> Response:
-    """JSON, in which nan is null."""
-    headers = {"Cache-Control": "no-store"}
-    return Response(msgspec.json.encode(content), status, headers, "application/json")
+    """JSON, in which numbers that are not finite are null."""
+    try:
+        text = msgspec.json.encode(content)
+    except UnicodeEncodeError:  # a name that is not UTF-8, which needs escapes
+        plain = json.dumps(msgspec.to_builtins(content))
+        text = json.dumps(json.loads(plain, parse_constant=lambda _: None)).encode()
+    return Response(text, status, {"Cache-Control": "no-store"}, "application/json")
 
 
 def refused(_: Request, error: Exception) -> Response:
@@ -98,7 +103,7 @@ class Studio:
         self.tables = curves.Tables()
         self.agents = Agents(self.index, exports)
         self.started = Started(root, self.agents)
-        self._stopping: dict[str, list[dict[str, Any]]] = {}
+        self._stopping, self._asking = dict[str, Any](), threading.Lock()
 
     def runs(self, request: Request) -> Response:
         """The rows of all runs; nothing if the page has this revision."""
@@ -210,11 +215,16 @@ class Studio:
     def stop_once(self, name: str) -> None:
         """Stop this start of a run. Raises UserError if it was asked already."""
         folder = self.index.run(name)
-        start = history(folder)[-1:]
-        if start and self._stopping.get(name) == start:
-            raise UserError("this run was asked to stop already, and is saving")
-        stop(folder)
-        self._stopping[name] = start
+        start = history(folder)[-1:], writer_of(folder, locks())
+        with self._asking:
+            if self._stopping.get(name) == start:
+                raise UserError("this run was asked to stop already, and is saving")
+            self._stopping[name] = start
+        try:
+            stop(folder)
+        except Exception:
+            self._stopping.pop(name, None)
+            raise
 
     async def command(self, request: Request) -> Response:
         """The command that the form stands for, or what is wrong with it so far."""

@@ -21,6 +21,8 @@ TABLES = ("metrics", "episodes", "timing")
 """The tables of a run, without .csv."""
 MOST_BYTES = 1 << 22
 """Bytes of the largest JSON file that is read."""
+MOST_LINE = 1 << 16
+"""Bytes of a table's longest first line."""
 
 
 def opened(path: Path) -> BinaryIO:
@@ -44,6 +46,16 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path.name} is damaged: it is not whole JSON") from None
 
 
+def header_of(file: BinaryIO) -> tuple[list[str], int]:
+    """A table's header, and where its rows begin; nothing if it is not yet whole. Raises UserError
+    if it has no end."""
+    line = file.readline(MOST_LINE)
+    if len(line) == MOST_LINE:
+        raise UserError("a table is damaged: its first line has no end")
+    header = next(iter(rows_of(line)), [])
+    return header, len(line) if header else 0
+
+
 def rows_of(data: bytes) -> list[list[str]]:
     """The rows of CSV text, without a last one that is not yet whole."""
     text = data[: data.rfind(b"\n") + 1].decode("utf-8", "replace")
@@ -53,8 +65,7 @@ def rows_of(data: bytes) -> list[list[str]]:
 def last_rows(path: Path, tail: int = TAIL) -> tuple[list[str], list[list[str]]]:
     """A table's header, and its newest whole rows: those in its last bytes. Raises OSError."""
     with opened(path) as file:
-        header = next(iter(rows_of(file.readline())), [])
-        begin = file.tell()
+        header, begin = header_of(file)
         at = max(begin, os.fstat(file.fileno()).st_size - tail)
         file.seek(at)
         data = file.read()
@@ -96,11 +107,10 @@ class Table:
         or UserError if it is damaged."""
         with opened(self.path) as file:
             found = os.fstat(file.fileno())
-            line = file.readline()
-            header = next(iter(rows_of(line)), [])
+            header, begin = header_of(file)
             if (header, found.st_ino) != (self.header, self.inode) or found.st_size < self.at:
                 self.begin(header, found.st_ino)
-                self.at = len(line) if header else 0
+                self.at = begin
             file.seek(self.at)
             data = file.read()
         self.at += data.rfind(b"\n") + 1

@@ -150,8 +150,8 @@ class Index:
                 self.look()
             except Late:
                 return
-            except OSError:  # such as of a folder that is removed meanwhile
-                pass
+            except Exception:  # such as of a folder that is removed meanwhile
+                pass  # the next look tries again
             with self._turn:
                 self._seen = began
                 self._turn.notify_all()
@@ -197,7 +197,7 @@ class Index:
                 if wanted:
                     self._renew(name, folder, known)
         for name in self.rows.keys() - paths.keys():
-            del self._marks[name]
+            self._marks.pop(name, None)  # two threads may have written rows
             self.rows = {other: row for other, row in self.rows.items() if other != name}
             self.revision += 1
 

@@ -54,7 +54,7 @@ def described(run: Path, name: str, pid: int) -> Row:
     row = Row(name)
     try:
         describe(row, run, pid)
-    except (OSError, ValueError, TypeError, AttributeError, UserError) as error:
+    except Exception as error:  # whatever its files hold, the others are shown
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         row.state, row.error = "damaged", printable(reason)
     return row
@@ -138,9 +138,8 @@ def foreign(checkpoint: Path) -> str:
     if meta.get("format") != FORMAT:
         return "its checkpoints are not this project's"
     if meta.get("version") != VERSION:
-        return (
-            f"its checkpoints have format version {meta['version']}; this program reads {VERSION}"
-        )
+        found = meta.get("version")
+        return f"its checkpoints have format version {found}; this program reads {VERSION}"
     return ""
 
 

@@ -1,6 +1,5 @@
 """What a row says of a run's files, whatever state they are in."""
 
-import json
 import os
 import subprocess
 import sys
@@ -12,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from retro_agents.ground.errors import UserError
 from retro_agents.studio import app, index
 from retro_agents.studio.files import Table
-from retro_agents.studio.row import Row, described
+from retro_agents.studio.row import Row, described, mark_of
 from tests.runs import ROOT
-from tests.studio.runs import RECORDED, make_contest, make_jerk, make_run, make_sweep
+from tests.studio.runs import RECORDED, make_contest, make_jerk, make_run, make_sweep, write
 
 
 def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
@@ -27,11 +27,15 @@ def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
     assert described(tmp_path / "one", "one", 1).speed == pytest.approx(100)
 
 
-def foreign(run: Path) -> None:
+def foreign(run: Path, *, version: int | None = 99) -> None:
     checkpoint = run / "checkpoints" / "step-4000"
     checkpoint.mkdir(parents=True)
-    meta = {"format": "retro-contest-agents checkpoint", "version": 99}
-    (checkpoint / "meta.json").write_text(json.dumps(meta))
+    meta = {"format": "retro-contest-agents checkpoint"} | ({"version": version} if version else {})
+    write(checkpoint / "meta.json", meta)
+
+
+def configured(run: Path, **config: Any) -> None:
+    write(run / "config.json", {"run": {"timesteps": 9, **config}})
 
 
 def piped(run: Path) -> None:
@@ -55,6 +59,10 @@ def linked(run: Path) -> None:
         (piped, "config.json cannot be read: config.json is not a regular file"),
         (linked, "symbolic links"),
         (foreign, "format version 99"),
+        (partial(foreign, version=None), "format version None"),
+        (partial(configured, timesteps=1e999), "infinity"),
+        (lambda run: (run / "metrics.csv").write_text("step\ninf\n"), "infinity"),
+        (lambda run: (run / "metrics.csv").write_text(f"{'x' * 140_000}\n1\n"), "first line"),
     ],
 )
 def test_a_damaged_run_says_so_in_one_line(tmp_path: Path, harm: Any, said: str) -> None:
@@ -114,12 +122,52 @@ def test_a_running_run_is_stopped_and_saves(studio: Any, tmp_path: Path) -> None
     assert client.ask("/api/stop", {"run": "one"})[0] == 400
 
 
+def test_a_second_stop_at_the_same_moment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "one")
+    both, stopped = threading.Barrier(2), list[Path]()
+    monkeypatch.setattr(app, "writer_of", lambda folder, known: both.wait(60) and 0)
+    monkeypatch.setattr(app, "stop", stopped.append)
+    found = app.Studio(tmp_path, tmp_path)
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(found.stop_once, "one") for _ in range(2)]
+    assert sorted(one.exception() is None for one in asked) == [False, True]
+    assert stopped == [tmp_path / "one"]
+
+
+def test_a_stop_that_failed_may_be_asked_for_again(tmp_path: Path) -> None:
+    make_run(tmp_path / "one")
+    for _ in range(2):
+        with pytest.raises(UserError, match="no process writes"):
+            app.Studio(tmp_path, tmp_path).stop_once("one")
+
+
+def test_a_look_that_fails_is_made_again(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "runs" / "one")
+    fails = iter([True])
+
+    def mark(run: Path, pid: int) -> Any:
+        if next(fails, False):
+            raise RuntimeError
+        return mark_of(run, pid)
+
+    monkeypatch.setattr(index, "mark_of", mark)
+    assert [*studio(tmp_path / "runs").rows(len)] == ["one"]
+
+
 def test_strange_names_and_links_harm_nothing(studio: Any, tmp_path: Path) -> None:
-    root, strange = tmp_path / "runs", os.fsdecode(b"<b>\xff\n</b>")
-    make_run(root / strange)
+    root, strange = tmp_path / os.fsdecode(b"\xfe"), os.fsdecode(b"<b>\xff\n</b>")
+    run = make_run(root / strange, levels="\ud800", rate=float("inf"))
+    write(run / "provenance.json", [{"agent": "\udfff"}])
+    make_sweep(root / strange / "sweep")
     (root / "loop").symlink_to(root)
-    rows = studio(root).rows(len)
-    assert [*rows] == ["<b>�\n</b>"]
+    client, shown = studio(root), "<b>�\n</b>"
+    assert shown in client.rows(lambda rows: len(rows) == 5)
+    for what in ("runs", "agents", "sweeps", "run", "configs", "episodes", "curves", "columns"):
+        assert client.ask(f"/api/{what}", query={"run": shown})[0] == 200, what
 
 
 def test_a_run_that_began_while_nobody_looked_is_found_at_once(

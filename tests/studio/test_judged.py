@@ -65,6 +65,12 @@ def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client: Any) -
     assert found["rows"][1]["better"] == 0.5 and len(found["levels"]) > 0
 
 
+def test_a_sweeps_single_cell_is_compared(client: Any) -> None:
+    entries = [{"runs": ["sweep/rate=1/all-0"]}, {"runs": ["a0"]}]
+    rows = client.ask("/api/compare", {"entries": entries})[1]["rows"]
+    assert [row["label"] for row in rows] == ["sweep/rate=1/all-0", "a0"]
+
+
 @pytest.mark.parametrize(
     "entries",
     [[], [{"runs": ["a0"]}] * 2, [{"shipped": "../../x"}, {}], [{"contest": "../x"}, {"runs": []}]],

@@ -15,7 +15,7 @@ export interface Marks {
 interface Calls {
   choose(run: string, on: boolean): void;
   open(run: string): void;
-  stop(run: string): void;
+  stop(run: string): Promise<void>;
 }
 
 export class Rows {
@@ -64,7 +64,12 @@ export class Rows {
       "data-key": `open ${run.id}`,
     });
     const about = [run.agent, levels, seed].filter(Boolean).join(" · ");
-    const stop = button("Stop", () => this.calls.stop(run.id), {
+    const ask = async () => {
+      stop.disabled = true;
+      await this.calls.stop(run.id);
+      stop.disabled = false;
+    };
+    const stop = button("Stop", () => void ask(), {
       title: "The run saves a checkpoint and ends",
       "data-key": `stop ${run.id}`,
     });

@@ -23,7 +23,7 @@ export class Runs implements View {
   private readonly rows = new Rows({
     choose: (run, on) => this.choose(run, on),
     open: (run) => this.go(this.chosen, this.open === run ? "" : run),
-    stop: (run) => void this.stop(run),
+    stop: (run) => this.stop(run),
   });
   private readonly charts = new Charts((error) => this.say(error.message));
   private readonly about = new About((error) => this.say(error.message));
