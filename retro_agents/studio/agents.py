@@ -1,4 +1,4 @@
-"""Whom the page can watch: shipped agents, reference players and checkpoints of runs."""
+"""The agents that the page can show: shipped ones, reference players and checkpoints of runs."""
 
 import asyncio
 import os
@@ -11,16 +11,19 @@ from typing import Any, final
 from retro_agents.games.families import level_names, split_names
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import complete_checkpoints
 from retro_agents.run.agents import AGENTS, shipped, with_this_project
 from retro_agents.run.checkpoint import agent_of
 from retro_agents.studio.episodes import recording, recordings
+from retro_agents.studio.files import checkpoints_of
 from retro_agents.studio.games import RECORDING
 from retro_agents.studio.index import Index
 from retro_agents.studio.row import Row
+from retro_agents.studio.threads import limited
 
 MOST_RECORDINGS = 50
 """Recordings of a run that are offered."""
+LONGEST = 300.0
+"""Seconds that making a file for the page may take."""
 
 
 def playable() -> list[str]:
@@ -40,7 +43,7 @@ class Agents:
     def __init__(self, index: Index, exports: Path) -> None:
         """exports: a folder for exported nets."""
         self.index, self.exports = index, exports
-        self._one = asyncio.Lock()
+        self._one, self._planned = asyncio.Lock(), limited(self.planned)
 
     def known(self) -> list[dict[str, Any]]:
         """All names, with the levels that each learned on: of a run, its newest checkpoint and, if
@@ -48,7 +51,7 @@ class Agents:
         found = [{"id": name, "levels": "", "agent": name} for name in (*AGENTS, *REFERENCES)]
         found = [one for one in found if one["id"] in REFERENCES or shipped(one["id"])]
         for row in self.index.ask():
-            with suppress(UserError):
+            with suppress(UserError, OSError):
                 found += self.of_run(row)
         return found
 
@@ -68,7 +71,7 @@ class Agents:
 
     def checkpoints(self, run: str) -> list[Path]:
         """A run's complete checkpoints, the oldest first. Raises UserError if there are none."""
-        found = complete_checkpoints(self.index.run(run) / "checkpoints")
+        found = checkpoints_of(self.index.run(run))
         if not found:
             raise UserError(f"{run} has saved no checkpoint")
         return found
@@ -88,21 +91,29 @@ class Agents:
                 return checkpoint
         raise UserError(f"{run} has no such checkpoint any more")
 
-    async def player(self, name: str, source: Path | str) -> Path:
+    async def player(self, name: str) -> Path:
         """What an agent plays by, as a file for the page's engine, made in another process: a net
-        as ONNX, or sequences as JSON. source: from `found`. Raises UserError if it has none."""
+        as ONNX, or sequences as JSON. Raises UserError if it has none."""
+        target, words = await self._planned(name)
+        if words:
+            await self.made(*words)
+        return target
+
+    def planned(self, name: str) -> tuple[Path, list[str]]:
+        """The file of `player`, and the module that makes it with its arguments; [] if it is there.
+        Raises UserError if there is no such agent."""
+        source = self.found(name)
         stamp = Path(source, "meta.json").stat().st_mtime_ns if isinstance(source, Path) else 0
         replays = isinstance(source, Path) and agent_of(source) == "jerk"
         suffix = ".json" if replays else ".onnx"
         target = self.exports / f"{name.encode().hex()[-160:]}-{stamp}{suffix}"
-        if not target.is_file():
-            module = "retro_agents.studio.sequences" if replays else "retro_agents.run.export"
-            option = () if replays else ("--onnx",)
-            await self.made(module, str(source), *option, str(target))
-        return target
+        module = "retro_agents.studio.sequences" if replays else "retro_agents.run.export"
+        words = [module, str(source), *([] if replays else ["--onnx"]), str(target)]
+        return target, [] if target.is_file() else words
 
     async def made(self, module: str, *words: str) -> None:
-        """Run one of the project's commands, one at a time. Raises UserError as it does."""
+        """Run one of the project's commands, one at a time. Raises UserError as it does, or if it
+        takes longer than LONGEST."""
         async with self._one:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -112,7 +123,14 @@ class Agents:
                 stderr=asyncio.subprocess.PIPE,
                 env={**os.environ, **with_this_project()},
             )
-            _, said = await process.communicate()
+            try:
+                _, said = await asyncio.wait_for(process.communicate(), LONGEST)
+            except TimeoutError:
+                raise UserError(f"this took longer than {LONGEST:.0f} seconds") from None
+            finally:
+                with suppress(ProcessLookupError, TimeoutError):
+                    process.kill()
+                    await asyncio.wait_for(process.wait(), 2)
         if process.returncode:
             lines = said.decode("utf-8", "replace").strip().splitlines()
             raise UserError((lines or ["it failed"])[-1].removeprefix("error: "))

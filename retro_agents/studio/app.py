@@ -3,7 +3,6 @@
 A request names a run by a name that the index found; no part of it becomes a path.
 """
 
-import functools
 import json
 import mimetypes
 import re
@@ -16,7 +15,6 @@ from typing import Any, TypeVar, final
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
@@ -24,23 +22,22 @@ from starlette.staticfiles import StaticFiles
 
 from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import complete_checkpoints
 from retro_agents.studio import curves, judged
 from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
 from retro_agents.studio.episodes import MOST_FILES, listed, recording, recordings
+from retro_agents.studio.files import checkpoints_of, reason_of
 from retro_agents.studio.gate import Gate
-from retro_agents.studio.index import PATIENCE, Index
+from retro_agents.studio.index import Index
 from retro_agents.studio.row import history
 from retro_agents.studio.starting import Match, Started, Wanted, choices
 from retro_agents.studio.stream import Streams
+from retro_agents.studio.threads import limited
 from retro_agents.studio.writers import locks, stop, writer_of
 
 PAGE = Path(__file__).parent / "page"
 """The built page, made by `scripts/web`."""
 MOST_RUNS = 200
-MOST_AT_ONCE = 3
-"""Requests of a kind that may wait for disks at a time."""
 MOST_BODY = 1 << 16
 """Bytes of the longest request."""
 TYPES = {".wasm": "application/wasm", ".js": "text/javascript", ".onnx": "application/octet-stream"}
@@ -65,8 +62,7 @@ def answer(content: Any, status: int = 200) -> Response:
 
 def refused(_: Request, error: Exception) -> Response:
     """A user's mistake, or a file that is gone meanwhile, as a line for the page."""
-    reason = getattr(error, "strerror", None) or str(error)
-    return answer({"error": reason}, 400)
+    return answer({"error": reason_of(error)}, 400)
 
 
 def failed(_: Request, error: Exception) -> Response:
@@ -103,6 +99,7 @@ class Studio:
         self.tables = curves.Tables()
         self.agents = Agents(self.index, exports)
         self.started = Started(root, self.agents)
+        self._contest = limited(self.contest)
         self._stopping, self._asking = dict[str, Any](), threading.Lock()
 
     def runs(self, request: Request) -> Response:
@@ -156,7 +153,7 @@ class Studio:
             error = str(damaged)
         starts = history(run)
         agent = str(starts[0].get("agent", "")) if starts else ""
-        saved = [folder.name for folder in complete_checkpoints(run / "checkpoints")]
+        saved = [folder.name for folder in checkpoints_of(run)]
         about = {"name": name, "agent": agent, "heat": heat, "error": error, "starts": starts}
         return answer({**about, "checkpoints": saved, "commands": commands(run, agent)})
 
@@ -177,18 +174,23 @@ class Studio:
         run = next(iter(self.named(request).values()))
         return FileResponse(recording(run, request.query_params.get("file", "")))
 
-    async def compare(self, request: Request) -> Response:
+    def compare(self, asked: judged.Comparison) -> Response:
         """A comparison, see `judged.compare`."""
-        asked = await body_of(request, judged.Comparison)
         try:
-            return answer(await run_in_threadpool(judged.compare, self.index, asked))
+            return answer(judged.compare(self.index, asked))
         except UserError as error:
             return answer({"flaw": str(error)})
+
+    def contest(self, name: str) -> Path:
+        """A contest's folder, whose files are fit to be read. Raises UserError."""
+        folder = self.index.contest(name)
+        judged.check_contest(folder)
+        return folder
 
     async def report(self, request: Request) -> Response:
         """The report on contests, as a page that may load nothing."""
         names = request.query_params.getlist("contest")[:MOST_RUNS]
-        folders = [await run_in_threadpool(self.index.contest, name) for name in names]
+        folders = [await self._contest(name) for name in names]
         target = self.agents.exports / "report.html"
         words = [*map(str, folders), "--out", str(target)]
         await self.agents.made("retro_agents.contest.report", *words)
@@ -201,16 +203,13 @@ class Studio:
 
     async def player(self, request: Request) -> Response:
         """What an agent plays by, see `Agents.player`."""
-        name = request.query_params.get("agent", "")
-        source = await run_in_threadpool(self.agents.found, name)
-        path = await self.agents.player(name, source)
+        path = await self.agents.player(request.query_params.get("agent", ""))
         return FileResponse(path, headers={"Cache-Control": "no-store"})
 
-    async def stop(self, request: Request) -> Response:
+    def stop(self, asked: Named) -> Response:
         """Stop a run, which saves. It is asked once: a second signal would end it at once."""
-        name = (await body_of(request, Named)).run
-        await run_in_threadpool(self.stop_once, name)
-        return answer({"stopping": name})
+        self.stop_once(asked.run)
+        return answer({"stopping": asked.run})
 
     def stop_once(self, name: str) -> None:
         """Stop this start of a run. Raises UserError if it was asked already."""
@@ -226,34 +225,25 @@ class Studio:
             self._stopping.pop(name, None)
             raise
 
-    async def command(self, request: Request) -> Response:
+    def command(self, wanted: Wanted | Match) -> Response:
         """The command that the form stands for, or what is wrong with it so far."""
-        wanted = await body_of(request, Asked)
         try:
-            return answer({"command": await run_in_threadpool(self.started.command, wanted)})
+            return answer({"command": self.started.command(wanted)})
         except UserError as error:
             return answer({"command": "", "flaw": str(error)})
 
-    async def start(self, request: Request) -> Response:
-        """Start a run."""
-        wanted = await body_of(request, Asked)
-        await run_in_threadpool(self.started.start, wanted)
+    def start(self, wanted: Wanted | Match) -> Response:
+        """Start a run or a contest."""
+        self.started.start(wanted)
         return answer({"started": wanted.name})
 
 
-def limited(read: Callable[[Request], Response]) -> Callable[[Request], Response]:
-    """Answers few requests at a time, so that those that wait for a slow disk leave threads for the
-    others. Raises UserError if one has no turn."""
-    room = threading.BoundedSemaphore(MOST_AT_ONCE)
+def posted(kind: Any, work: Callable[[Any], Response]) -> Callable[[Request], Any]:
+    """Answers a request with a body of this kind."""
+    done = limited(work)
 
-    @functools.wraps(read)
-    def answered(request: Request) -> Response:
-        if not room.acquire(timeout=PATIENCE):
-            raise UserError("a disk has not answered what was asked before: try again later")
-        try:
-            return read(request)
-        finally:
-            room.release()
+    async def answered(request: Request) -> Response:
+        return await done(await body_of(request, kind))
 
     return answered
 
@@ -289,10 +279,10 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/agents": studio.watchable,
     }
     writes: dict[str, Callable[..., Any]] = {
-        "/api/stop": studio.stop,
-        "/api/command": studio.command,
-        "/api/start": studio.start,
-        "/api/compare": studio.compare,
+        "/api/stop": posted(Named, studio.stop),
+        "/api/command": posted(Asked, studio.command),
+        "/api/start": posted(Asked, studio.start),
+        "/api/compare": posted(judged.Comparison, studio.compare),
     }
     routes = [
         *(Route(path, read, methods=["GET"]) for path, read in reads.items()),

@@ -12,7 +12,7 @@ from retro_agents.ground.statistics import CONFIDENCE
 from retro_agents.run.config import flat
 from retro_agents.run.metrics import zone_of
 from retro_agents.run.plot import smooth
-from retro_agents.studio.files import TABLES, Columns, Table, read_json
+from retro_agents.studio.files import TABLES, Columns, Table, read_json, reason_of
 
 POINTS = 500
 """Points of a curve that are sent: more than a page has pixels for."""
@@ -41,7 +41,7 @@ class Tables:
         except FileNotFoundError:
             return Columns({}, {})
         except OSError as error:
-            raise UserError(f"{kind}.csv cannot be read: {error.strerror or error}") from None
+            raise UserError(f"{kind}.csv cannot be read: {reason_of(error)}") from None
 
     def columns(self, run: Path) -> list[str]:
         """The columns of numbers that a run has, as KIND/NAME."""
@@ -134,7 +134,7 @@ def config_of(run: Path) -> dict[str, Any]:
     try:
         found = read_json(run / "config.json")
     except OSError as error:
-        raise UserError(f"config.json cannot be read: {error.strerror or error}") from None
+        raise UserError(f"config.json cannot be read: {reason_of(error)}") from None
     if not isinstance(found, dict):
         raise UserError("config.json is damaged: it names no fields")
     return flat(found)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import stat
 import threading
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints
+from retro_agents.ground.output import printable
 
 TAIL = 1 << 14
 """Bytes at a table's end that are read for its newest rows, of which a hundred fit in."""
@@ -32,6 +35,31 @@ def opened(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError(f"{path.name} is not a regular file")
     return os.fdopen(descriptor, "rb")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, in one line."""
+    return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+
+
+def check_file(path: Path, most: float = math.inf) -> None:
+    """Raises UserError for a file that is not read: a link, a pipe, a device, or one of more bytes;
+    not if there is none."""
+    try:
+        with opened(path) as file:
+            if os.fstat(file.fileno()).st_size > most:
+                raise UserError(f"{path.name} is too large")
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise UserError(f"{path.name} cannot be read: {reason_of(error)}") from None
+
+
+def checkpoints_of(run: Path) -> list[Path]:
+    """A run's complete checkpoints, the oldest first. Links are not followed."""
+    folder = run / "checkpoints"
+    found = [] if folder.is_symlink() else complete_checkpoints(folder)
+    return [checkpoint for checkpoint in found if not checkpoint.is_symlink()]
 
 
 def read_json(path: Path) -> Any:

@@ -73,13 +73,6 @@ def name_of(path: Path, root: Path) -> str:
     return os.fsencode(text).decode("utf-8", "replace")
 
 
-def chosen(among: dict[str, Path], name: str, what: str) -> Path:
-    """The folder of that name. Raises UserError if there is none."""
-    if name not in among:
-        raise UserError(f"there is no such {what} here")
-    return among[name]
-
-
 @final
 class Index:
     """Follows the runs below a folder, in a thread, while somebody asks for them.
@@ -114,27 +107,42 @@ class Index:
             self._turn.notify_all()
             if now - self._seen > LONGEST + 3 * EVERY:
                 self._turn.wait_for(lambda: self._seen > now, PATIENCE)
-            if self._busy and time.monotonic() - self._busy[1] > PATIENCE:
-                self._slow[self._busy[0]], self._busy = self._busy[1], None
-                self._begin()
+            patience, until = PATIENCE, time.monotonic() + PATIENCE
+            while self._give_up(patience) and time.monotonic() < until:
+                patience = PATIENCE / 10  # there may be more on that disk
+                self._turn.wait(2 * patience)
         rows = dict(self.rows)
         for name, since in [*self._slow.items()]:
             text = f"its disk has not answered for {time.monotonic() - since:.0f} seconds"
             rows[name] = msgspec.structs.replace(rows.get(name, Row(name)), error=text)
         return [*rows.values()]
 
+    def _give_up(self, patience: float) -> bool:
+        """Whether the folder that is looked at has not answered for so many seconds: another thread
+        then looks at the others."""
+        if not self._busy or time.monotonic() - self._busy[1] <= patience:
+            return False
+        self._slow[self._busy[0]], self._busy, self._wanted = self._busy[1], None, True
+        self._begin()
+        return True
+
     def run(self, name: str) -> Path:
         """The folder of a run. Names that the index has not found itself are refused. Raises
         UserError, also if its disk does not answer."""
         self.ask()
-        if name in self._slow:
-            raise UserError(f"the disk of {name} does not answer")
-        return chosen(self.paths, name, "run")
+        return self._chosen(self.paths, name, "run")
 
     def contest(self, name: str) -> Path:
         """The folder of a contest, see `run`."""
         self.ask()
-        return chosen(self.contests, name, "contest")
+        return self._chosen(self.contests, name, "contest")
+
+    def _chosen(self, among: dict[str, Path], name: str, what: str) -> Path:
+        if self.is_slow(name):
+            raise UserError(f"the disk of {name} does not answer")
+        if name not in among:
+            raise UserError(f"there is no such {what} here")
+        return among[name]
 
     def _begin(self) -> None:
         threading.Thread(target=self._follow, daemon=True).start()
@@ -174,7 +182,7 @@ class Index:
                     raise Late
                 self._busy = None
 
-    def _still(self, name: str) -> bool:
+    def is_slow(self, name: str) -> bool:
         """Whether a folder, or one above it, is on a disk that does not answer."""
         return any(slow in (name, ".") or name.startswith(f"{slow}/") for slow in [*self._slow])
 
@@ -182,9 +190,11 @@ class Index:
         """Find all runs, and read again those that have changed. Raises Late."""
         everything = dict(folders(self.root, self._waiting))
         named = {name_of(folder, self.root): folder for folder in everything}
-        paths = {name: path for name, path in self.paths.items() if self._still(name)}
+        paths = {name: path for name, path in self.paths.items() if self.is_slow(name)}
         paths |= {n: folder for n, folder in named.items() if "config.json" in everything[folder]}
-        self.contests = {n: f for n, f in named.items() if "contest.json" in everything[f]}
+        contests = {n: f for n, f in self.contests.items() if self.is_slow(n)}
+        found = {n: f for n, f in named.items() if "contest.json" in everything[f]}
+        self.contests = contests | found
         cells: dict[str, list[str]] = {}
         for name, folder in paths.items():
             if (sweep := sweep_of(folder, everything)) is not None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,13 @@ from typing import Any
 import msgspec
 
 from retro_agents.contest.compare import compared, runs_of
-from retro_agents.contest.match.folder import read_facts
+from retro_agents.contest.match.folder import job_folders, read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
 from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs
 from retro_agents.studio.curves import experiment_of
-from retro_agents.studio.files import opened, read_json
+from retro_agents.studio.files import MOST_BYTES, check_file, opened, read_json, reason_of
 from retro_agents.studio.index import Index
 from retro_agents.studio.writers import locks, writer_of
 
@@ -41,6 +42,16 @@ class Comparison(msgspec.Struct, forbid_unknown_fields=True):
     """Whether runs with one config, but for the seed, become one entry."""
 
 
+def check_contest(folder: Path) -> None:
+    """Raises UserError if a contest has files that are not read, see `check_file`."""
+    check_file(folder / "contest.json", MOST_BYTES)
+    for job in job_folders(folder):
+        if job.is_symlink() or job.parent.is_symlink():
+            raise UserError(f"{job.parent.name}/{job.name} is a link, which is not followed")
+        check_file(job / "result.json", MOST_BYTES)
+        check_file(job / "episodes.csv")
+
+
 def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
     """An entry's label and scores. Raises UserError if it has none."""
     if entry.shipped:
@@ -48,7 +59,10 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
             raise UserError("there is no such result")
         return entry.shipped, runs_of(entry.shipped)
     if entry.contest:
+        check_contest(index.contest(entry.contest))
         return entry.contest, runs_of(str(index.contest(entry.contest)))
+    for name in entry.runs:
+        check_file(index.run(name) / "episodes.csv")
     folders = [str(index.run(name)) for name in entry.runs]
     if any("," in folder for folder in folders):
         raise UserError("a run with a comma in its path cannot be compared: rename its folder")
@@ -91,19 +105,23 @@ def contests(index: Index) -> list[dict[str, Any]]:
     known, rows = locks(), []
     for name, folder in index.contests.items():
         row: dict[str, Any] = {"id": name, "error": "", "mean": None, "running": False}
+        rows.append(row)
+        if index.is_slow(name):
+            row["error"] = "its disk does not answer"
+            continue
         with suppress(OSError):
             row["running"] = bool(writer_of(folder / ".lock", known))
         try:
             row |= contest(folder)
-        except (UserError, OSError, ValueError, TypeError) as error:
-            row["error"] = str(error)
-        rows.append(row)
-    return sorted(rows, key=lambda row: -(row["mean"] or -math.inf))
+        except Exception as error:  # whatever its files hold, the others are shown
+            row["error"] = reason_of(error).replace(f"{index.root}{os.sep}", "")
+    return sorted(rows, key=lambda row: (row["mean"] is None, -(row["mean"] or 0)))
 
 
 def contest(folder: Path) -> dict[str, Any]:
     """A contest's name, overall score, and jobs: each level and seed. Raises UserError if it is
     damaged."""
+    check_contest(folder)
     facts = read_facts(folder)
     planned = [(str(level), int(seed)) for level, seed in facts.get("planned", ())]
     about = {key: facts.get(key) for key in ("name", "mode", "timesteps")}
@@ -125,19 +143,22 @@ def sweeps(index: Index) -> list[dict[str, Any]]:
     found = []
     for name, folder in index.sweeps.items():
         cells = [
-            cell(index.paths[run], folder, rows[run]) for run in index.cells[name] if run in rows
+            cell(index.paths[run], folder, rows[run], reads=not index.is_slow(run))
+            for run in index.cells[name]
+            if run in rows
         ]
-        found.append({"id": name, "cells": cells, "table": text_of(folder / "table.md")})
+        text = "" if index.is_slow(name) else text_of(folder / "table.md")
+        found.append({"id": name, "cells": cells, "table": text})
     return found
 
 
-def cell(run: Path, sweep: Path, row: Any) -> dict[str, Any]:
-    """A cell: its kind, name, state, mean return, and how far it is."""
+def cell(run: Path, sweep: Path, row: Any, *, reads: bool) -> dict[str, Any]:
+    """A cell: its kind, name, state, mean return, and how far it is. reads: whether its disk
+    answers."""
     about = {"run": row.id, "kind": str(run.parent.relative_to(sweep)), "name": run.name}
     mean, state = row.mean, row.state
-    with suppress(OSError, UserError, TypeError, AttributeError, ZeroDivisionError):
-        levels = read_json(run.with_name(f"{run.name}.json")).get("levels")
-        if levels:
+    with suppress(OSError, UserError, TypeError, AttributeError, ArithmeticError):
+        if reads and (levels := read_json(run.with_name(f"{run.name}.json")).get("levels")):
             mean, state = math.fsum(levels.values()) / len(levels), "finished"
     return {**about, "state": state, "mean": mean, "steps": row.steps, "timesteps": row.timesteps}
 

@@ -10,11 +10,18 @@ from typing import Any
 import msgspec
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import complete_checkpoints, step_of
-from retro_agents.ground.output import printable
+from retro_agents.ground.files import step_of
 from retro_agents.run.manifest import FORMAT, VERSION
 from retro_agents.studio.curves import config_of
-from retro_agents.studio.files import TABLES, last_rows, newest, read_json, table_paths
+from retro_agents.studio.files import (
+    TABLES,
+    checkpoints_of,
+    last_rows,
+    newest,
+    read_json,
+    reason_of,
+    table_paths,
+)
 from retro_agents.studio.references import reference
 
 FILES = (*(f"{name}.csv" for name in TABLES), "config.json", "provenance.json", "checkpoints")
@@ -55,8 +62,7 @@ def described(run: Path, name: str, pid: int) -> Row:
     try:
         describe(row, run, pid)
     except Exception as error:  # whatever its files hold, the others are shown
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        row.state, row.error = "damaged", printable(reason)
+        row.state, row.error = "damaged", reason_of(error)
     return row
 
 
@@ -73,7 +79,7 @@ def describe(row: Row, run: Path, pid: int) -> None:
     row.steps = max(map(last_step, table_paths(run)))
     if (begun := first.get("begun")) is not None:
         row.begun = datetime.fromisoformat(begun).timestamp()
-    saved = complete_checkpoints(run / "checkpoints")
+    saved = checkpoints_of(run)
     row.saved = step_of(saved[-1]) if saved else None
     row.steps = max(row.steps, row.saved or 0)
     if pid:

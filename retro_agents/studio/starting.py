@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -22,6 +21,7 @@ from retro_agents.run.checkpoint import agent_of
 from retro_agents.run.command_line import load_run_config, parse_command
 from retro_agents.run.config import preset_names
 from retro_agents.studio.agents import Agents
+from retro_agents.studio.files import MOST_LINE, opened, reason_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LOG = "output.txt"
@@ -127,6 +127,7 @@ class Started:
     def __init__(self, root: Path, agents: Agents) -> None:
         self.root, self.agents = root, agents
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._failures: dict[str, str] = {}
 
     def command(self, wanted: Wanted | Match) -> str:
         """The command that the form stands for. Raises UserError as `words_of` does."""
@@ -135,6 +136,7 @@ class Started:
     def start(self, wanted: Wanted | Match) -> None:
         """Start it in a session of its own, which no signal to the studio reaches."""
         words, folder = words_of(wanted, self.root, self.agents), self.root / wanted.name
+        self._failures.pop(wanted.name, None)
         try:
             folder.mkdir(parents=True)
             with (folder / LOG).open("xb") as log:
@@ -147,15 +149,23 @@ class Started:
                     env={**os.environ, **with_this_project()},
                 )
         except OSError as error:
-            raise UserError(f"{wanted.name} cannot be started: {error.strerror}") from None
+            raise UserError(f"{wanted.name} cannot be started: {reason_of(error)}") from None
 
     def failures(self) -> dict[str, str]:
         """The runs that ended with an error -> the last line that they printed."""
-        found = {}
-        for name, process in self._processes.items():
-            if process.poll() not in (None, 0, 130):
-                found[name] = "it ended with an error"
-                with suppress(OSError):  # somebody has removed its folder
-                    lines = (self.root / name / LOG).read_text("utf-8", "replace").split("\n")
-                    found[name] = next((line for line in reversed(lines) if line.strip()), "")
-        return found
+        for name, process in [*self._processes.items()]:
+            if name not in self._failures and process.poll() not in (None, 0, 130):
+                self._failures[name] = "it ended with an error"  # while a disk does not answer
+                self._failures[name] = last_line(self.root / name / LOG) or self._failures[name]
+        return {**self._failures}
+
+
+def last_line(path: Path) -> str:
+    """The last line of a text; "" without one."""
+    try:
+        with opened(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_LINE))
+            lines = file.read(MOST_LINE).decode("utf-8", "replace").split("\n")
+    except OSError:  # somebody has removed its folder
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

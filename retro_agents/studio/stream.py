@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from retro_agents.games.families import level_names
@@ -28,6 +27,7 @@ from retro_agents.run.agents import with_this_project
 from retro_agents.studio.agents import Agents
 from retro_agents.studio.games import RECORDING, Part
 from retro_agents.studio.player import MESSAGE, Order
+from retro_agents.studio.threads import limited
 
 MOST = 4
 """Games at a time."""
@@ -237,14 +237,14 @@ class Streams:
     """The games that are shown now."""
 
     def __init__(self, agents: Agents) -> None:
-        self.agents = agents
-        self.open = 0
+        self.agents, self.open = agents, 0
+        self._parts = limited(parts_of)
 
     async def watch(self, socket: WebSocket) -> None:
         """Answer a page that wants to see a game."""
         await socket.accept()
         try:
-            parts = await run_in_threadpool(parts_of, self.agents, socket.query_params)
+            parts = await self._parts(self.agents, socket.query_params)
             if self.open + len(parts) > MOST:
                 raise UserError(f"{self.open} games of {MOST} are shown already: close their pages")
             self.open += len(parts)

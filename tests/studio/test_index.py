@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.studio import app, index
+from retro_agents.studio import agents, app, index, judged, starting, threads
 from retro_agents.studio.files import Table
 from retro_agents.studio.row import Row, described, mark_of
 from tests.runs import ROOT
@@ -203,6 +203,21 @@ def test_a_disk_that_does_not_answer_holds_up_its_own_run_alone(
     assert rows["a-slow"]["steps"] == 4_000
 
 
+def test_runs_on_one_slow_disk_are_noticed_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = threading.Event()
+    for name in range(4):
+        make_run(tmp_path / f"{name}")
+    monkeypatch.setattr(index, "described", lambda *_: answers.wait(60) and Row(""))
+    monkeypatch.setattr(index, "PATIENCE", 1.0)
+    seen = index.Index(tmp_path)
+    while not (rows := [row for row in seen.ask() if row.error]):
+        pass
+    answers.set()
+    assert len(rows) > 1
+
+
 def test_a_folder_that_cannot_be_listed_holds_up_no_other(
     studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,28 +235,46 @@ def test_a_folder_that_cannot_be_listed_holds_up_no_other(
     rows = client.rows(lambda rows: len(rows) == 3)
     assert rows["a-slow"]["error"].startswith("its disk has not answered for")
     assert [rows[name]["error"] for name in ("a-slow/one", "other")] == ["", ""]
+    status, found = client.ask("/api/run", query={"run": "a-slow/one"})
+    assert (status, found["error"]) == (400, "the disk of a-slow/one does not answer")
+    assert client.ask("/api/run", query={"run": "other"})[0] == 200
     make_run(root / "later")
     assert "later" in client.rows(lambda rows: "later" in rows)
     answers.set()
     assert "a-slow" not in client.rows(lambda rows: "a-slow" not in rows)
 
 
+@pytest.mark.parametrize(
+    ("what", "body", "module", "name"),
+    [
+        ("episodes", None, app, "recordings"),
+        ("player", None, agents, "checkpoints_of"),
+        ("compare", {"entries": [{"runs": ["one"]}] * 2}, judged, "check_file"),
+        ("stop", {"run": "one"}, app, "history"),
+        ("command", {"type": "run", "agent": "jerk", "name": "new"}, starting, "free"),
+    ],
+)
 def test_requests_that_wait_for_a_disk_leave_room_for_others(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    studio: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    body: Any,
+    module: Any,
+    name: str,
 ) -> None:
     make_run(tmp_path / "runs" / "one")
     client, answers = studio(tmp_path / "runs"), threading.Event()
     client.rows(len)
-    monkeypatch.setattr(app, "recordings", lambda run: answers.wait(60) and ())
-    monkeypatch.setattr(app, "PATIENCE", 0.05)
-    ask = partial(client.ask, "/api/episodes", query={"run": "one"})
-    with ThreadPoolExecutor(50) as threads:
-        waiting = [threads.submit(ask) for _ in range(50)]
-        while sum(one.done() for one in waiting) < 50 - app.MOST_AT_ONCE:
+    monkeypatch.setattr(module, name, lambda *_: answers.wait(60) and ())
+    monkeypatch.setattr(threads, "PATIENCE", 0.05)
+    ask = partial(client.ask, f"/api/{what}", body, query={"run": "one", "agent": "one@9"})
+    with ThreadPoolExecutor(50) as pool:
+        waiting = [pool.submit(ask) for _ in range(50)]
+        while sum(one.done() for one in waiting) < 50 - threads.MOST_AT_ONCE:
             pass
-        assert client.ask("/api/run", query={"run": "one"})[0] == 200
+        assert client.ask("/api/columns", query={"run": "one"})[0] == 200
         answers.set()
-    assert sorted(one.result()[0] for one in waiting) == [200] * app.MOST_AT_ONCE + [400] * 47
 
 
 WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.truncate"}

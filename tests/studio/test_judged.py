@@ -1,11 +1,28 @@
 """Episodes, comparisons, contests and sweeps, as the page asks for them."""
 
+import asyncio
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.studio.runs import LEVELS, RECORDED, make_contest, make_jerk, make_run, make_sweep
+from retro_agents.ground.errors import UserError
+from retro_agents.studio import agents
+from retro_agents.studio.files import checkpoints_of
+from retro_agents.studio.index import Index
+from retro_agents.studio.judged import Entry, contests, scores_of
+from tests.studio.conftest import processes
+from tests.studio.runs import (
+    LEVELS,
+    RECORDED,
+    make_contest,
+    make_jerk,
+    make_run,
+    make_sweep,
+    write,
+)
 
 
 @pytest.fixture
@@ -88,6 +105,68 @@ def test_contests_make_a_leaderboard(client: Any) -> None:
         "damaged": (True, 0),
         "begun": (False, 4),
     }
+
+
+def linked(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("harm", [linked, piped, endless, lambda path: os.truncate(path, 1 << 30)])
+@pytest.mark.parametrize("file", ["contest.json", "*/seed-1/result.json"])
+def test_a_contests_file_that_is_not_one_to_read_says_so(
+    tmp_path: Path, harm: Any, file: str
+) -> None:
+    contest = make_contest(tmp_path / "contest")
+    harm(next(contest.glob(file)))
+    (row,) = contests(Index(tmp_path))
+    assert row["error"].startswith(Path(file).name) and "\n" not in row["error"]
+    with pytest.raises(UserError, match=Path(file).name):
+        scores_of(Index(tmp_path), Entry(contest="contest"))
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "checkpoints/step-000000000"])
+def test_linked_checkpoints_are_not_followed(tmp_path: Path, name: str) -> None:
+    run = make_jerk(tmp_path / "jerk")
+    assert len(checkpoints_of(run)) == 1
+    linked(run / name)
+    assert checkpoints_of(run) == []
+
+
+def test_an_endless_table_is_not_compared(tmp_path: Path) -> None:
+    endless(make_run(tmp_path / "one") / "episodes.csv")
+    with pytest.raises(UserError, match=r"episodes\.csv"):
+        scores_of(Index(tmp_path), Entry(runs=["one"]))
+
+
+def test_a_contest_of_zeros_is_before_one_that_is_not_played(tmp_path: Path) -> None:
+    make_contest(tmp_path / "a", left=4), make_contest(tmp_path / "b", mean=0, left=3)
+    damaged = json.loads((tmp_path / "a" / "contest.json").read_text())
+    (tmp_path / "c").mkdir()
+    write(tmp_path / "c" / "contest.json", {**damaged, "planned": [[1, 1e999]]})
+    found = contests(Index(tmp_path))
+    assert [(row["id"], row["mean"]) for row in found] == [("b", 0), ("a", None), ("c", None)]
+    assert "\n" not in found[2]["error"] and str(tmp_path) not in found[2]["error"]
+
+
+def test_a_file_that_takes_too_long_to_make_ends_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "LONGEST", 0.01)
+    before = processes()
+    with pytest.raises(UserError, match="took longer"):
+        asyncio.run(agents.Agents(Index(tmp_path), tmp_path).made("http.server", "0"))
+    assert processes() <= before
 
 
 def test_a_contests_report_may_load_nothing(client: Any) -> None:
