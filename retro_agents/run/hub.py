@@ -34,7 +34,6 @@ An agent of {library} after {steps:,} agent steps. Fetch it with
 ```yaml
 {config}```
 """
-ROW = "{label}: mean return {mean} of {episodes} episodes (±: 95 % interval).\n"
 LEARNING = "reinforcement-learning"
 """The Hub's name of the task, and of the pipeline."""
 
@@ -48,10 +47,16 @@ class _Score(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """The mean, and half of its interval if there is one."""
+        """The mean, and the longer half of its interval if there is one."""
         if self.low is None or self.high is None:
             return f"{self.mean:.0f}"
-        return f"{self.mean:.0f} ± {(self.high - self.low) / 2:.0f}"
+        return f"{self.mean:.0f} ± {max(self.high - self.mean, self.mean - self.low):.0f}"
+
+    @property
+    def sentence(self) -> str:
+        """The card's sentence."""
+        about = " (±: 95 % interval)" if "±" in self.text else ""
+        return f"{self.label}: mean return {self.text} of {self.episodes} episodes{about}."
 
 
 class _Result(msgspec.Struct):
@@ -110,10 +115,7 @@ def push(
             agent=saved.agent,
             name=name,
             steps=saved.counters["env_steps"],
-            scores="".join(
-                "\n" + ROW.format(label=one.label, mean=one.text, episodes=one.episodes)
-                for one in scores
-            ),
+            scores="".join(f"\n{one.sentence}\n" for one in scores),
             film='\n<video controls src="replay.mp4"></video>\n' if film else "",
             config=yaml.safe_dump(saved.config, sort_keys=False),
         )
@@ -133,7 +135,13 @@ def pull(name: str, folder: Path) -> Path:
     if folder.exists():
         raise UserError(f"{folder} already exists; give a new folder")
     download = folder.with_name(f".download.{folder.name}")
-    hf_hub_download(name, "meta.json", local_dir=download)
+    begun = download.exists()
+    try:
+        hf_hub_download(name, "meta.json", local_dir=download)
+    except BaseException:
+        if not begun:  # there is nothing to resume
+            shutil.rmtree(download, ignore_errors=True)
+        raise
     try:
         snapshot_download(name, local_dir=download, allow_patterns=[*file_names(download)])
         with fresh_folder(folder) as draft:
@@ -187,7 +195,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(way(**given))
     # The first two are the Hub's own errors; the third is raised without a network.
     except (OSError, ValueError, HTTPError) as error:
-        raise UserError(f"the Hub: {str(error).strip().splitlines()[0]}") from None
+        said = str(error).strip() or type(error).__name__
+        raise UserError(f"the Hub: {said.splitlines()[0]}") from None
 
 
 if __name__ == "__main__":

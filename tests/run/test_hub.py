@@ -31,11 +31,13 @@ def hub(tmp_path, monkeypatch):
             return str(shutil.copytree(folder_path, root / repo_id, dirs_exist_ok=True))
 
     def download(name, file, *, local_dir):
+        (local_dir / ".cache").mkdir(parents=True, exist_ok=True)
         if name == "me/away":
             raise UnsentError("Name or service not known")
+        if name == "me/mute":
+            raise UnsentError
         if not (root / name).is_dir():
             raise ValueError(f"no repository {name}\nfurther words")
-        local_dir.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name / file, local_dir)
 
     def download_all(name, *, local_dir, allow_patterns):
@@ -101,6 +103,14 @@ def test_only_what_a_checkpoint_names_is_pushed_or_pulled(hub, tmp_path):
     assert {path.name for path in (tmp_path / "pulled").iterdir()} == names_of(own)
 
 
+def test_a_card_explains_an_interval_where_it_has_one(hub, tmp_path):
+    found = tmp_path / "result.json"
+    for ends, said in (({}, "7 of 1 episodes."), ({"low": 4, "high": 9}, "7 ± 3 of 1 episodes (±")):
+        found.write_text(json.dumps({"scores": [{"label": "x", "mean": 7, "episodes": 1, **ends}]}))
+        main(["push", str(PRETRAINED), "me/fox", "--result", str(found)])
+        assert f"mean return {said}" in (hub / "me/fox/README.md").read_text()
+
+
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("name", ["config.json", "net.safetensors"])
 def test_a_link_is_neither_pushed_nor_pulled(name, hub, tmp_path, capsys):
@@ -145,9 +155,15 @@ def test_a_pull_that_was_cut_off_goes_on(tmp_path):
         (["push", str(PRETRAINED), "me/fox", "--result", __file__], "cannot read"),
         (["pull", "me/none", "new"], "the Hub: no repository me/none"),
         (["pull", "me/away", "new"], "the Hub: Name or service not known"),
+        (["pull", "me/mute", "new"], "the Hub: UnsentError"),
         (["pull", "me/fox", "."], "already exists"),
+        (["push", str(PRETRAINED), "me/fox", "--result", "x.json"], "not an evaluation's result"),
+        (["fetch", "me/fox", "new"], "invalid choice: 'fetch'"),
+        (["pull", "me/fox"], "required: folder"),
     ],
 )
 def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.json").write_text("{}")
     assert words in refusal(arguments, capsys)
+    assert not list(tmp_path.glob(".download.*"))
