@@ -1,8 +1,8 @@
 """Sends a run's metrics to a service besides its own files: wandb, trackio, MLflow, or your own.
 
 --track package.module:begin names a function of yours: begin(run_dir, config, options, resumes)
-returns a Tracker. A resumed run continues the service's same run, and what a service keeps on
-the disk is in the run's folder.
+returns a Tracker. A resumed run continues the service's same run. What wandb and MLflow keep on
+the disk is in the run's folder; trackio has one of its own, TRACKIO_DIR.
 """
 
 import importlib
@@ -108,11 +108,12 @@ def wandb(run_dir: Path, config: dict[str, Any], options: Options, resumes: bool
 
 
 def trackio(run_dir: Path, config: dict[str, Any], options: Options, resumes: bool) -> Tracker:
-    """A run of trackio, whose interface is wandb's."""
+    """A run of trackio, whose interface is wandb's, but which finds a run by its name alone."""
     module = importlib.import_module("trackio")
     resume = "allow" if resumes else "never"
     given = taken("trackio", options, "project", "group")
-    module.init(**given, name=run_dir.name, config=config, resume=resume)
+    name = f"{run_dir.name}-{identity(run_dir, 'trackio', resumes=resumes)}"
+    module.init(**given, name=name, config=config, resume=resume)
     return cast(Tracker, module)
 
 

@@ -57,6 +57,20 @@ def test_what_wandb_is_told_beside_the_run(monkeypatch, tmp_path):
     }
 
 
+def test_trackio_resumes_the_run_of_the_folder_and_not_of_another_of_its_name(
+    monkeypatch, tmp_path
+):
+    said = []
+    init = SimpleNamespace(init=lambda **values: said.append((values["name"], values["resume"])))
+    monkeypatch.setitem(sys.modules, "trackio", init)
+    for cell in ("a", "b"):
+        (tmp_path / cell / "all-0").mkdir(parents=True)
+        begin("trackio", tmp_path / cell / "all-0", config={})
+    begin("trackio", tmp_path / "b" / "all-0", config={}, resumes=True)
+    (first, _), (second, _), again = said
+    assert again == (second, "allow") and second != first and second.startswith("all-0-")
+
+
 def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
     def mine(run_dir, config, options, resumes):
         return SimpleNamespace(log=print, finish=print, was=(run_dir, config, options, resumes))
