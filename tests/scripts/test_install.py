@@ -144,6 +144,11 @@ def test_every_dependency_and_theirs_are_pinned() -> None:
     assert "+" not in "".join(pins.values())  # a local tag would forbid other builds of torch
 
 
+def test_every_extra_is_in_the_sites_table() -> None:
+    table = (ROOT / "docs/start/index.md").read_text().partition("## Extras")[2].partition("##")[0]
+    assert [name for name in PROJECT["optional-dependencies"] if f"`{name}`" not in table] == []
+
+
 TOOLS = {"all", "dev", "docs"}
 """Extras of which no module is imported by a command."""
 WRAPPERS = {"array-api-compat", "moviepy"}
