@@ -105,7 +105,7 @@ def learning_curves(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
 
 
 def progress_charts(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
-    """(heading, chart, tooltips) of how far episodes came, unless an entry has no episodes."""
+    """(heading, chart, tooltips) of how far episodes got, unless an entry has no episodes."""
     charts = []
     for number, entry in enumerate(entries):
         shares = entry.progress
