@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from statistics import fmean
 from types import MappingProxyType
@@ -139,9 +139,16 @@ class Run:
         """Saves the last checkpoint, also if the actors are gone: what was learned is here."""
         gone = self.envs is None and isinstance(error, UserError)
         if error is None or (gone and not isinstance(error, Diverged)):
-            if self.reports is not None:
-                self.reports.progress.update(self.training.env_steps)
+            if self.reports is not None:  # with the episodes since the last row of metrics
+                found = {} if isnan(self.mean_return) else {"mean_return": self.mean_return}
+                self.reports.progress.update(self.training.env_steps, found)
             self.save()
+
+    @property
+    def mean_return(self) -> float:
+        """Of the last hundred episodes; nan before the first."""
+        recent = self.training.recent_returns
+        return fmean(recent) if recent else nan
 
     def goes_on(self) -> bool:
         """Returns whether agent steps are left and nobody has stopped the run."""
@@ -192,6 +199,5 @@ class Run:
         training.save(self.folder, self.envs)
         self.saved_steps = training.env_steps
         if self.on_checkpoint is not None and training.rank == 0:
-            recent = training.recent_returns
-            mean = fmean(recent) if recent else nan
-            self.on_checkpoint(self.folder, {"env_steps": training.env_steps, "mean_return": mean})
+            metrics = {"env_steps": training.env_steps, "mean_return": self.mean_return}
+            self.on_checkpoint(self.folder, metrics)

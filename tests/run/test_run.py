@@ -76,6 +76,17 @@ def test_no_step_has_two_checkpoints(tmp_path: Path, every: int, saved: list[int
     assert again.saves == 1  # with its own config
 
 
+def test_the_last_line_knows_the_last_episodes(tmp_path: Path, capsys: Any) -> None:
+    training = Counting()
+    with Run(training, None, tmp_path) as run:
+        run.after([], {"mean_return": 1.5})
+        training.recent_returns.append(9.0)
+        training.env_steps = 30
+        run.after([], {})
+    (line,) = (one for one in capsys.readouterr().err.splitlines() if "30/30 steps" in one)
+    assert line.endswith("mean_return 4")
+
+
 def test_a_run_that_fails_saves_nothing_but_where_its_actors_are_gone(tmp_path: Path) -> None:
     for name, envs in (("here", SimpleNamespace()), ("elsewhere", None)):
         with pytest.raises(UserError, match="gone"), Run(Counting(), envs, tmp_path / name):  # type: ignore[arg-type]
