@@ -133,7 +133,7 @@ def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:
         words.help(here, {} if required(cls) else flat(to_dict(from_dict(cls, first))))
     words.check_kind(here)
     config = from_dict(cls, {**values, **words.given})
-    _check_effects(config, words.given)
+    check_effects(config, words.given)
     return config
 
 
@@ -148,8 +148,8 @@ def check_needs(config: T) -> T:
     return config
 
 
-def _check_effects(config: Any, given: Iterable[str]) -> None:
-    """Raises UserError if one of the given flags would have no effect."""
+def check_effects(config: Any, given: Iterable[str]) -> None:
+    """Raises UserError if one of the given fields would have no effect."""
     values, here = flat(to_dict(config)), places(config)
     for name in given:
         others, other = here[name].says("only_with", ()), here[name].says("without")

@@ -17,7 +17,7 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.run.agents import with_this_project
-from retro_agents.run.command_line import parse_command
+from retro_agents.run.command_line import check_effects, parse_command
 from retro_agents.sweeps import grid, jobs
 from retro_agents.sweeps.config import SweepConfig, read_plan
 from retro_agents.sweeps.launcher import left, play, work
@@ -35,6 +35,8 @@ def asked(argv: Sequence[str]) -> SweepConfig:
         values = {"engine": "ray", **values}
     config = parse_command(SweepConfig, argv, command="retro-agents sweep", defaults=values)
     config.check()
+    # A job of a plan's cluster runs its cell with --engine local.
+    check_effects(config, [name for name in values if name != "resources"])
     return config
 
 

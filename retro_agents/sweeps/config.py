@@ -87,9 +87,6 @@ class SweepConfig:
             raise UserError(f"--search runs on this machine, not with --engine {self.engine}")
         if self.pbt and self.engine != "ray":
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
-        for name in ("seeds",) if self.pbt else ("population", "perturb_every"):  # set by a plan
-            if getattr(self, name) != getattr(SweepConfig(), name):
-                raise UserError(f"{name} has no effect {'with' if self.pbt else 'without'} pbt")
         if self.pbt and self.population < 2:
             raise UserError("--population 1: a population has 2 runs or more")
         if self.ray_address and self.engine != "ray":

@@ -158,16 +158,35 @@ def test_what_only_a_run_would_find_is_found_before_the_first(
         ("--grid gamma=0,1 --engine lsf --cell 1", "--engine local"),
         ("--pbt gamma=0:1 --engine ray --seeds 3", "--seeds has no effect without --grid"),
         ("--plan course-level", "course-levels"),
-        ("--plan FILE.yaml", "seeds has no effect with pbt"),
     ],
 )
-def test_what_cannot_be_meant_is_one_line(flags, says, tmp_path, capsys):
-    (tmp_path / "FILE.yaml").write_text("agent: toy\npbt: ['gamma=0:1']\nseeds: 3\n")
-    words = shlex.split(flags.replace("FILE", str(tmp_path / "FILE")))
+def test_what_cannot_be_meant_is_one_line(flags, says, capsys):
+    assert says in refusal(shlex.split(flags), capsys)
+
+
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        ("pbt: ['gamma=0:1']\nseeds: 3", "--seeds has no effect without --grid"),
+        ("search: ['gamma=0:1']\nseeds: 3", "--seeds has no effect without --grid"),
+        ("grid: ['gamma=0,1']\ntrials: 9", "--trials has no effect without --search"),
+        ("pbt: ['gamma=0:1']\ntrials: 9", "--trials has no effect without --search"),
+        ("search: ['gamma=0:1']\npopulation: 9", "--population has no effect without --pbt"),
+        ("pbt: ['gamma=0:1']\ncell: 2", "--cell has no effect without --engine local"),
+    ],
+)
+def test_a_plan_says_nothing_without_effect(plan, says, tmp_path, capsys):
+    (tmp_path / "plan.yaml").write_text(plan)
+    assert says in refusal(["--plan", str(tmp_path / "plan.yaml")], capsys)
+
+
+def refusal(words, capsys):
+    """The line with which a sweep of these words ends."""
     with pytest.raises(SystemExit) as stop:
         main(["--agent", "toy", *words])
     line = capsys.readouterr().err
-    assert stop.value.code == 2 and says in line and line.count("\n") == 1
+    assert stop.value.code == 2 and line.count("\n") == 1
+    return line
 
 
 def test_a_grid_runs_on_a_ray_cluster_where_a_run_that_fails_is_named(
