@@ -41,7 +41,8 @@ def recorded(run_dir: Path, agent: str, *, env_steps: int) -> Iterator[None]:
     entry: dict[str, Any] = {
         "agent": agent,
         "from_step": env_steps,
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        # `retro-agents train ppo2` is one word of sys.argv.
+        "command": shlex.join([*Path(sys.argv[0]).name.split(), *sys.argv[1:]]),
         "version": installed("retro-contest-agents"),
         "commit": commit(),  # with + if files differ from it
         "machine": machine(),

@@ -1,1 +1,1 @@
-"""The studio: a page of this machine that shows, compares and steers runs."""
+"""The studio: a local web page that shows, compares and steers runs."""

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""Opens a page of this machine that shows, compares and steers runs.
+"""Opens a local web page that shows, compares and steers runs.
 
 retro-agents studio runs
 """
@@ -26,7 +26,7 @@ HERE = "127.0.0.1"
 
 @dataclasses.dataclass(frozen=True)
 class StudioConfig:
-    """Watch, compare and steer runs on a page of this machine. Ctrl-C ends it; no run needs it."""
+    """Watch, compare and steer runs on a local web page. Ctrl-C ends it; no run depends on it."""
 
     runs: Path = field(Path("runs"), metavar="RUNS")
     """The folder below which runs, contests and sweeps are looked for."""
@@ -52,7 +52,7 @@ def listening(port: int) -> socket.socket:
 
 def said(address: str, port: int) -> str:
     """What is printed: the address, and over ssh how to reach it."""
-    lines = [f"The studio is at {address}", "Ctrl-C ends it; runs go on without it."]
+    lines = [f"The studio is at {address}", "Ctrl-C ends it; runs continue without it."]
     if os.environ.get("SSH_CONNECTION"):
         host = os.environ["SSH_CONNECTION"].split()[2:3]
         target = shlex.quote(f"{os.environ.get('USER', 'USER')}@{(host or ['HOST'])[0]}")
@@ -69,7 +69,7 @@ def has_browser() -> bool:
 
 
 def server_of(app: Any) -> Any:
-    """The server of an application. A page that is gone is noticed within seconds."""
+    """The server of an application. A closed page is noticed within seconds."""
     import uvicorn
 
     return uvicorn.Server(

@@ -104,9 +104,9 @@ class Studio:
 
     def runs(self, request: Request) -> Response:
         """The rows of all runs; nothing if the page has this revision."""
-        rows = self.index.ask()
+        revision, rows = self.index.revision, self.index.ask()
         failures = self.started.failures()
-        version = f"{self.index.revision} {len(rows)} {len(failures)}"
+        version = f"{revision} {len(rows)} {len(failures)}"
         slow = any(row.error.startswith("its disk") for row in rows)
         if request.query_params.get("since") == version and not slow:
             return Response(status_code=204)
@@ -124,7 +124,7 @@ class Studio:
         """The columns of numbers that any of these runs has."""
         names, runs = dict[str, None](), self.named(request)
         for run in runs.values():
-            with suppress(UserError):  # it is told beside its curve
+            with suppress(UserError):  # its curve says so
                 names |= dict.fromkeys(self.tables.columns(run))
         return answer([*names])
 
@@ -143,7 +143,7 @@ class Studio:
         return answer(found)
 
     def run(self, request: Request) -> Response:
-        """A run's heat map, starts and commands."""
+        """A run's heat map, checkpoints and commands."""
         name, run = next(iter(self.named(request).items()))
         heat: dict[str, Any] = {"levels": [], "edges": [], "returns": []}
         error = ""
@@ -154,13 +154,13 @@ class Studio:
         starts = history(run)
         agent = str(starts[0].get("agent", "")) if starts else ""
         saved = [folder.name for folder in checkpoints_of(run)]
-        about = {"name": name, "agent": agent, "heat": heat, "error": error, "starts": starts}
-        return answer({**about, "checkpoints": saved, "commands": commands(run, agent)})
+        begun = str(starts[0].get("command", "")) if starts else ""
+        about = {"name": name, "heat": heat, "error": error, "checkpoints": saved}
+        return answer({**about, "commands": commands(run, agent, begun)})
 
     def configs(self, request: Request) -> Response:
         """How the configs of runs differ."""
-        runs = self.named(request)
-        return answer({"runs": [*runs], "rows": curves.differences(runs)})
+        return answer(curves.differences(self.named(request)))
 
     def episodes(self, request: Request) -> Response:
         """A run's episodes that fit, and its recordings and films."""
@@ -198,7 +198,7 @@ class Studio:
         return Response(target.read_bytes(), 200, headers, "text/html")
 
     def watchable(self, _: Request) -> Response:
-        """Whom the page can watch."""
+        """The agents that the page can show."""
         return answer(self.agents.known())
 
     async def player(self, request: Request) -> Response:

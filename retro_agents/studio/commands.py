@@ -1,18 +1,41 @@
 """The commands that do something with a run, to copy."""
 
 import shlex
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from retro_agents.ground.errors import UserError
+from retro_agents.studio.curves import config_of
 
 
-def commands(run: Path, agent: str) -> dict[str, str]:
-    """What it does -> the command. agent: the run's package; "" if it is not known."""
-    here = str(run)
+def commands(run: Path, agent: str, begun: str) -> dict[str, str]:
+    """What it does -> the command. agent: the run's package; "" if it is not known. begun: the
+    command that started it, as its files have it."""
+    here, config = str(run), dict[str, Any]()
+    with suppress(UserError):
+        config = config_of(run)
+    kind = ["procgen"] if str(config.get("levels", "")).startswith("procgen:") else []
     words = {
+        "Started with": started(begun, agent),
         "Resume it": ["python", "-m", f"{agent}.train", "--run-dir", here, "--resume"],
-        "Evaluate it": ["retro-agents", "evaluate", here],
-        "Film it": ["retro-agents", "evaluate", here, "--video"],
+        "Evaluate it": ["retro-agents", *kind, "evaluate", here],
+        "Film it": ["retro-agents", *kind, "evaluate", here, "--video"],
         "Watch it in a window": ["retro-agents", "watch", here],
         "Draw its curve": ["retro-agents", "plot", here],
         "Export its net": ["retro-agents", "export", here, "--onnx", f"{run.name}.onnx"],
     }
-    return {what: shlex.join(line) for what, line in words.items() if agent or what != "Resume it"}
+    without = {"Resume it"} if not agent else set()
+    without |= {"Watch it in a window"} if kind else set()
+    without |= {"Export its net"} if agent == "jerk" else set()
+    return {what: shlex.join(line) for what, line in words.items() if line and what not in without}
+
+
+def started(begun: str, agent: str) -> list[str]:
+    """The words of the command that started a run; [] if it is not known. Whatever a foreign run
+    says, they make one command."""
+    try:
+        words = shlex.split(begun)
+    except ValueError:
+        return []
+    return ["python", "-m", f"{agent}.train", *words[1:]] if words[:1] == ["train.py"] else words

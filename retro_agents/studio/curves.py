@@ -18,6 +18,8 @@ POINTS = 500
 """Points of a curve that are sent: more than a page has pixels for."""
 BINS = 40
 """Columns of a heat map."""
+MOST_TABLES = 1_000
+"""Tables that are kept in memory."""
 MOST_LEVELS = 100
 """Levels that a heat map has rows for."""
 LAUNCH = {"seed", "run_dir", "resume"}
@@ -27,7 +29,7 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @final
 class Tables:
-    """The tables of all runs that somebody has looked at, each followed since."""
+    """The tables of the runs that somebody has looked at last, each followed since."""
 
     def __init__(self) -> None:
         self._known: dict[Path, Table] = {}
@@ -35,7 +37,11 @@ class Tables:
     def of(self, run: Path, kind: str) -> Columns:
         """A run's table, with its newest rows; empty if the run has none. Raises UserError if it is
         damaged."""
-        table = self._known.setdefault(run / f"{kind}.csv", Table(run / f"{kind}.csv"))
+        path = run / f"{kind}.csv"
+        known = self._known.pop(path, None)  # which another thread may read too
+        table = self._known[path] = Table(path) if known is None else known
+        for old in [*self._known][:-MOST_TABLES]:
+            self._known.pop(old, None)
         try:
             return table.read()
         except FileNotFoundError:
@@ -173,13 +179,20 @@ def drawn(
     return found
 
 
-def differences(runs: dict[str, Path]) -> list[dict[str, Any]]:
-    """The fields in which the configs of runs differ: name, and each run's value as text."""
-    configs = [config_of(run) for run in runs.values()]
-    names = dict.fromkeys(name for config in configs for name in config)
-    rows = [(name, [config.get(name) for config in configs]) for name in names]
-    return [
+def differences(runs: dict[str, Path]) -> dict[str, Any]:
+    """The runs whose configs can be read; the fields in which these differ: name, and each run's
+    value as text; and what is wrong with the others, each in a line."""
+    configs, errors = dict[str, dict[str, Any]](), list[str]()
+    for run, folder in runs.items():
+        try:
+            configs[run] = config_of(folder)
+        except UserError as error:
+            errors.append(f"{run}: {error}")
+    names = dict.fromkeys(name for config in configs.values() for name in config)
+    rows = [(name, [config.get(name) for config in configs.values()]) for name in names]
+    found = [
         {"name": name, "values": ["–" if value is None else str(value) for value in values]}
         for name, values in rows
-        if len(runs) == 1 or any(value != values[0] for value in values)
+        if len(configs) == 1 or any(value != values[0] for value in values)
     ]
+    return {"runs": [*configs], "rows": found, "errors": errors}

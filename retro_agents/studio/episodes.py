@@ -24,7 +24,7 @@ Given = Mapping[str, str]
 
 
 def number(given: Given, name: str, otherwise: float) -> float:
-    """A number in a request. Raises UserError if it is none."""
+    """A number in a request. Raises UserError if it is not a number."""
     try:
         value = float(given.get(name) or otherwise)
     except ValueError:

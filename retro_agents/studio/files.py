@@ -5,6 +5,7 @@ import json
 import math
 import os
 import stat
+import sys
 import threading
 from array import array
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,12 @@ MOST_BYTES = 1 << 22
 """Bytes of the largest JSON file that is read."""
 MOST_LINE = 1 << 16
 """Bytes of a table's longest first line."""
+MOST_CELL = 200
+"""Characters of a text in a table that are kept."""
+PART = 1 << 24
+"""Bytes that are read at a time."""
+END = 64
+"""Bytes before a table's new rows that are read again."""
 
 
 def opened(path: Path) -> BinaryIO:
@@ -74,13 +81,15 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path.name} is damaged: it is not whole JSON") from None
 
 
-def header_of(file: BinaryIO) -> tuple[list[str], int]:
+def header_of(file: BinaryIO, name: str) -> tuple[list[str], int]:
     """A table's header, and where its rows begin; nothing if it is not yet whole. Raises UserError
-    if it has no end."""
+    if it is damaged."""
     line = file.readline(MOST_LINE)
     if len(line) == MOST_LINE:
-        raise UserError("a table is damaged: its first line has no end")
+        raise UserError(f"{name} is damaged: its first line has no end")
     header = next(iter(rows_of(line)), [])
+    if len(header) > len({*header}):
+        raise UserError(f"{name} is damaged: two of its columns have one name")
     return header, len(line) if header else 0
 
 
@@ -91,9 +100,10 @@ def rows_of(data: bytes) -> list[list[str]]:
 
 
 def last_rows(path: Path, tail: int = TAIL) -> tuple[list[str], list[list[str]]]:
-    """A table's header, and its newest whole rows: those in its last bytes. Raises OSError."""
+    """A table's header, and its newest whole rows: those in its last bytes. Raises OSError,
+    or UserError if it is damaged."""
     with opened(path) as file:
-        header, begin = header_of(file)
+        header, begin = header_of(file, path.name)
         at = max(begin, os.fstat(file.fileno()).st_size - tail)
         file.seek(at)
         data = file.read()
@@ -126,7 +136,7 @@ class Table:
 
     def begin(self, header: Sequence[str] = (), inode: int = 0) -> None:
         """Forget all rows."""
-        self.header, self.inode, self.at = list(header), inode, 0
+        self.header, self.inode, self.at, self.end = list(header), inode, 0, b""
         self.numbers: dict[str, array[float]] = {}
         self.texts: dict[str, list[str]] = {}
 
@@ -135,22 +145,33 @@ class Table:
         or UserError if it is damaged."""
         with opened(self.path) as file:
             found = os.fstat(file.fileno())
-            header, begin = header_of(file)
-            if (header, found.st_ino) != (self.header, self.inode) or found.st_size < self.at:
+            header, begin = header_of(file, self.path.name)
+            if (header, found.st_ino) != (self.header, self.inode) or not self.continues(file):
                 self.begin(header, found.st_ino)
                 self.at = begin
             file.seek(self.at)
-            data = file.read()
-        self.at += data.rfind(b"\n") + 1
-        if rows := rows_of(data):
-            self.add(rows)
+            while data := file.read(PART):
+                whole = data[: data.rfind(b"\n") + 1]
+                if not whole and len(data) < PART:
+                    break
+                self.add(whole or data)
+                self.at, self.end = self.at + len(whole), whole[-END:]
+                file.seek(self.at)
 
-    def add(self, rows: Sequence[Sequence[str]]) -> None:
+    def continues(self, file: BinaryIO) -> bool:
+        """Whether a file has what was read so far; a number of a file may be used again."""
+        file.seek(max(0, self.at - len(self.end)))
+        return file.read(len(self.end)) == self.end
+
+    def add(self, data: bytes) -> None:
         """Add whole rows."""
         try:
+            if b"\n" not in data:
+                raise ValueError
+            rows = rows_of(data)
             for name, cells in zip(self.header, zip(*rows, strict=True), strict=True):
                 self.put(name, cells)
-        except ValueError:
+        except (ValueError, csv.Error):
             name = self.path.name
             self.begin()
             raise UserError(f"{name} is damaged: its rows do not fit its header") from None
@@ -168,7 +189,8 @@ class Table:
                 if self.numbers.get(name):
                     raise
                 self.numbers.pop(name, None)
-        self.texts.setdefault(name, []).extend(cells)
+        texts = (sys.intern(cell[:MOST_CELL]) for cell in cells)  # levels, of which there are few
+        self.texts.setdefault(name, []).extend(texts)
 
     def read(self) -> "Columns":
         """All columns, with the newest rows. Raises as `update` does."""

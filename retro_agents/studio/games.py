@@ -28,7 +28,7 @@ Images = NDArray[np.uint8]
 STEPS_PER_SECOND = 15
 """Steps a second of games that are not played frame by frame."""
 Screen = Callable[[NDArray[np.uint8], float], None]
-"""Shows a screen [H,W,3], of which there are so many in a second."""
+"""Shows a screen [H,W,3], at that many frames a second."""
 
 
 class Part(msgspec.Struct):

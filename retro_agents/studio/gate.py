@@ -3,11 +3,11 @@
 import re
 import secrets
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, final
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -82,11 +82,7 @@ def token_in(scope: Scope) -> str:
 
 def cookie_in(headers: Headers, name: str) -> str:
     """The value of a cookie; "" without one."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+    return cookie_parser(headers.get("cookie", "")).get(name, "")
 
 
 def with_headers(send: Send) -> Send:

@@ -218,7 +218,7 @@ class Index:
         mark = mark_of(folder, pid)
         if self._marks.get(name) != mark:
             row = described(folder, name, pid)
-            self._marks[name] = mark
+            self._marks[name] = mark if row.state != "damaged" else ()  # its disk may heal
             if self.rows.get(name) != row:
                 self.rows = {**self.rows, name: row}
                 self.revision += 1

@@ -41,7 +41,7 @@ class Looks:
         self._thread = threading.Thread()
 
     def at(self, obs: NDArray[np.uint8]) -> list[float]:
-        """The newest parts; of this observation, they come later."""
+        """The newest map; the one of this observation follows later."""
         if self.sees and not self._thread.is_alive():
             self._thread = threading.Thread(target=self._find, args=(obs.copy(),), daemon=True)
             self._thread.start()

@@ -28,7 +28,7 @@ LATE = 0.25
 
 
 class Order(msgspec.Struct):
-    """What it shall do. turn: make a step. again: begin that episode. look, blind: whether it shows
+    """An order. turn: make a step. again: begin that episode. look, blind: whether it shows
     where the net looks. speed: times the game's own. action: the one that a person holds; None: the
     agent plays."""
 
@@ -40,7 +40,7 @@ class Order(msgspec.Struct):
 
 @final
 class Controls:
-    """What it was told last."""
+    """The newest orders."""
 
     def __init__(self) -> None:
         self.looks, self.episode, self.speed = False, 0, 1.0

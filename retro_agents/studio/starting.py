@@ -68,7 +68,10 @@ def choices() -> dict[str, Any]:
 def free(root: Path, name: str) -> Path:
     """The folder of that name. Raises UserError if it is no name, or if there is one."""
     if not NAME.fullmatch(name):
-        raise UserError("a name has letters, digits, dots, dashes and underscores: give one")
+        raise UserError(
+            "a name begins with a letter or a digit, and has letters, digits, dots, dashes and "
+            "underscores: give one"
+        )
     if (root / name).exists():
         raise UserError(f"{name} exists: give another name")
     return root / name

@@ -25,6 +25,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.judging.demonstrate import level_of
 from retro_agents.run.agents import with_this_project
 from retro_agents.studio.agents import Agents
+from retro_agents.studio.files import reason_of
 from retro_agents.studio.games import RECORDING, Part
 from retro_agents.studio.player import MESSAGE, Order
 from retro_agents.studio.threads import limited
@@ -32,7 +33,7 @@ from retro_agents.studio.threads import limited
 MOST = 4
 """Games at a time."""
 MOST_BAD = 50
-"""Messages that are no words, after which a page is refused."""
+"""Malformed messages, after which a page is refused."""
 GRACE = 2.0
 """Seconds for a player to end by itself."""
 LEVEL = re.compile(r"procgen:[a-z]{1,20}|[A-Za-z0-9_-]{1,100}:[A-Za-z0-9_.-]{1,100}")
@@ -61,7 +62,7 @@ def parts_of(agents: Agents, asked: Any) -> list[Part]:
     if not LEVEL.fullmatch(level) or level_names(level) != [level]:
         raise UserError("give one level, as GAME:STATE or procgen:GAME")
     if not seed.isdecimal() or int(seed) >= 2**31:
-        raise UserError("a seed is a whole number")
+        raise UserError("a seed is a whole number below 2,147,483,648")
     return [Part(str(source), level, int(seed)) for source in sources]
 
 
@@ -71,6 +72,7 @@ class Player:
 
     def __init__(self) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `end`
+        self.process: Any = None
         self.begin_turn()
         self.waits = self.over = False
 
@@ -99,7 +101,6 @@ class Player:
 
     async def tell(self, what: Part | Order) -> None:
         """Send it a line."""
-        assert self.process.stdin is not None
         with suppress(ConnectionError):
             self.process.stdin.write(msgspec.json.encode(what) + b"\n")
             await self.process.stdin.drain()
@@ -107,7 +108,6 @@ class Player:
     async def hear(self) -> tuple[bytes, int, bytes]:
         """Its next message: a letter, the episode's number, and the rest. Raises
         IncompleteReadError once it has ended."""
-        assert self.process.stdout is not None
         letter, episode, size = MESSAGE.unpack(await self.process.stdout.readexactly(MESSAGE.size))
         return letter, episode, await self.process.stdout.readexactly(size)
 
@@ -119,14 +119,15 @@ class Player:
 
     async def end(self) -> None:
         """End it, by force if need be."""
-        assert self.process.stdin is not None
+        self.errors.close()
+        if self.process is None:
+            return
         self.process.stdin.close()  # its leash
         with suppress(TimeoutError):
             await asyncio.wait_for(self.process.wait(), GRACE)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         await self.process.wait()
-        self.errors.close()
 
 
 @final
@@ -142,7 +143,7 @@ class Stage:
         """Whether the page has shown the pictures before."""
 
     async def tell(self, order: Order) -> None:
-        """Tell all players, or what a person presses the first one."""
+        """Send an order to all players; key presses go to the first alone."""
         for player in self.players[: 1 if order.do == "act" else None]:
             await player.tell(order)
 
@@ -203,7 +204,7 @@ class Stage:
                 await socket.send_bytes(pictures)
 
     async def listen(self, socket: WebSocket) -> None:
-        """Take the page's words. Raises UserError if too many are none."""
+        """Take the page's words. Raises UserError if too many are malformed."""
         bad = 0
         while True:
             message = await socket.receive()
@@ -252,20 +253,21 @@ class Streams:
                 await self.stream(socket, parts)
             finally:
                 self.open -= len(parts)
-        except UserError as error:
+        except (UserError, OSError) as error:
             with suppress(RuntimeError, WebSocketDisconnect):
-                await socket.send_json({"error": str(error)})
+                await socket.send_json({"error": reason_of(error)})
                 await socket.close()
 
     async def stream(self, socket: WebSocket, parts: list[Part]) -> None:
         """Show games until the page is closed. Raises UserError if one ends by itself."""
         stage = Stage([Player() for _ in parts])
-        for player, part in zip(stage.players, parts, strict=True):
-            await player.begin(part)
-        watching = [asyncio.create_task(stage.watch(player)) for player in stage.players]
-        others = stage.show(socket), stage.listen(socket)
-        tasks = [*watching, *map(asyncio.create_task, others)]
+        tasks = list[asyncio.Task[None]]()
         try:
+            for player, part in zip(stage.players, parts, strict=True):
+                await player.begin(part)
+            watching = [asyncio.create_task(stage.watch(player)) for player in stage.players]
+            others = stage.show(socket), stage.listen(socket)
+            tasks += [*watching, *map(asyncio.create_task, others)]
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for player, task in zip(stage.players, watching, strict=True):
                 if task in done:

@@ -1,10 +1,12 @@
 """Which process writes to a run, by the lock on the run's folder; and how it is stopped."""
 
-import fcntl
 import os
 import signal
+import threading
 from contextlib import suppress
 from pathlib import Path
+
+from filelock import lock_descriptor
 
 from retro_agents.ground.errors import UserError
 
@@ -14,6 +16,7 @@ Locks = dict[int, list[int]]
 """Inode of a locked file or folder -> the processes that hold it."""
 UNKNOWN = -1
 """The writer where the system does not say which process it is."""
+TRYING = threading.Lock()
 
 
 def locks() -> Locks | None:
@@ -38,12 +41,15 @@ def writer_of(folder: Path, known: Locks | None) -> int:
     """
     if known is None:
         return UNKNOWN if is_locked(folder) else 0
-    here = folder.stat()
+    here, hidden = folder.stat(), False
     for pid in known.get(here.st_ino, ()):
-        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as files:
-            if any(same(file, here) for file in files):
-                return pid
-    return 0
+        try:
+            with os.scandir(f"/proc/{pid}/fd") as files:
+                if any(same(file, here) for file in files):
+                    return pid
+        except OSError:  # another user's, or another container's, which has the number 0
+            hidden = True
+    return UNKNOWN if hidden and is_locked(folder) else 0
 
 
 def same(file: os.DirEntry[str], here: os.stat_result) -> bool:
@@ -54,13 +60,11 @@ def same(file: os.DirEntry[str], here: os.stat_result) -> bool:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether another process has locked a folder. Tries it with a lock that readers share."""
+    """Whether another process has locked a folder. Tries to lock it, one thread at a time."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
+        with TRYING:
+            return not lock_descriptor(descriptor, blocking=False)
     finally:
         os.close(descriptor)
 
@@ -80,6 +84,11 @@ def stop(folder: Path) -> None:
     pid = writer_of(folder, locks())
     if not pid:
         raise UserError("no process writes to this run")
+    if pid == UNKNOWN:
+        raise UserError(
+            "this system does not say which process writes to this run: press Ctrl-C where it was "
+            "started"
+        )
     # One that a shell has started in the background ignores the first of these.
     number = next((one for one in (signal.SIGINT, signal.SIGTERM) if catches(pid, one)), None)
     if number is None:

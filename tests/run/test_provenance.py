@@ -21,6 +21,12 @@ def test_each_start_of_a_run_is_recorded_with_its_end(tmp_path, monkeypatch):
     assert {"commit", "version", "machine", "numpy", "gymnasium"} <= first.keys()
 
 
+def test_a_command_of_several_words_is_not_quoted(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["retro-agents train tally", "--seed", "1"])
+    with recorded(tmp_path, "tally", env_steps=0):
+        assert read(tmp_path)[0]["command"] == "retro-agents train tally --seed 1"
+
+
 def test_a_damaged_file_is_begun_anew(tmp_path):
     (tmp_path / FILE).write_text("[1")
     with recorded(tmp_path, "tally", env_steps=0):

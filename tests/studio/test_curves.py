@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from retro_agents.studio import curves
 from retro_agents.studio.curves import POINTS, Tables, differences, drawn
 from tests.studio.runs import LEVELS, make_run
 
@@ -59,5 +60,44 @@ def test_a_heat_map_has_mean_returns_of_each_level_in_time(tmp_path: Path) -> No
 @pytest.mark.parametrize("rate", [3e-4, 1e-3])
 def test_configs_show_the_fields_that_differ(tmp_path: Path, rate: float) -> None:
     runs = {"a": make_run(tmp_path / "a"), "b": make_run(tmp_path / "b", seed=1, rate=rate)}
-    names = [row["name"] for row in differences(runs)]
+    names = [row["name"] for row in differences(runs)["rows"]]
     assert ("learning_rate" in names, "seed" in names) == (rate == 1e-3, True)
+
+
+def test_a_damaged_config_hides_no_other(tmp_path: Path) -> None:
+    runs = {name: make_run(tmp_path / name) for name in "abc"}
+    (runs["b"] / "config.json").write_text("{")
+    found = differences(runs)
+    assert found["errors"] == ["b: config.json is damaged: it is not whole JSON"]
+    assert (found["runs"], found["rows"]) == (["a", "c"], [])
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("step,loss,loss\n1,2,3\n", "two of its columns have one name"),
+        (f"step,loss\n1,{'9' * 140_000}\n", "its rows do not fit its header"),
+        ("step,loss" + "9" * 140_000, "its first line has no end"),
+    ],
+)
+def test_a_damaged_table_spoils_no_other_runs_curve(tmp_path: Path, table: str, why: str) -> None:
+    runs, tables = {name: make_run(tmp_path / name) for name in "ab"}, Tables()
+    (runs["a"] / "metrics.csv").write_text(table)
+    for _ in range(2):
+        found = drawn(tables, runs, "metrics/loss", x="steps", window=1, seeds=False)
+        assert [curve.get("error") for curve in found] == [f"metrics.csv is damaged: {why}", None]
+
+
+def test_a_long_text_is_cut_and_kept_once(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one")
+    (run / "episodes.csv").write_text(f"step,level\n1,{'x' * 1_000}\n2,{'x' * 1_000}\n")
+    one, other = Tables().of(run, "episodes").texts["level"]
+    assert len(one) == 200 and one is other
+
+
+def test_only_the_newest_tables_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "MOST_TABLES", 2)
+    tables = Tables()
+    for name in "ab":
+        tables.columns(make_run(tmp_path / name))
+    assert [path.parent.name for path in tables._known] == ["b", "b"]

@@ -18,6 +18,7 @@ SECRET = "outside"
         ({"Cookie": None}, 403),
         ({"Cookie": "studio-{port}=wrong"}, 403),
         ({"Cookie": "studio-{port}=é;;="}, 403),
+        ({"Cookie": "other={{a: 1}}; studio-{port}=correct-token"}, 200),
         ({"Host": "example.org"}, 403),
         ({"Host": "127.0.0.1.example.org:{port}"}, 403),
         ({"Origin": "http://example.org"}, 403),
@@ -33,7 +34,7 @@ def test_only_the_studios_own_page_is_answered(
     assert client.ask("/api/runs", **given)[0] == status
 
 
-def test_the_printed_address_gives_a_cookie_once(studio: Any, tmp_path: Path) -> None:
+def test_the_printed_address_gives_a_cookie(studio: Any, tmp_path: Path) -> None:
     client = studio(tmp_path)
     assert client.ask("/", query={"token": "wrong"}, Cookie=None)[0] == 403
     assert client.ask("/", query={"token": TOKEN}, Cookie=None)[0] == 303

@@ -1,10 +1,12 @@
 """What a row says of a run's files, whatever state they are in."""
 
+import errno
 import os
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,20 @@ from typing import Any
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.studio import agents, app, index, judged, starting, threads
+from retro_agents.run.folder import alone_in
+from retro_agents.studio import (
+    agents,
+    app,
+    files,
+    index,
+    judged,
+    row,
+    starting,
+    threads,
+    writers,
+)
 from retro_agents.studio.files import Table
-from retro_agents.studio.row import Row, described, mark_of
+from retro_agents.studio.row import Row, described, history, mark_of
 from tests.runs import ROOT
 from tests.studio.runs import RECORDED, make_contest, make_jerk, make_run, make_sweep, write
 
@@ -91,6 +104,20 @@ def test_a_table_is_read_on_and_anew_if_it_was_written_anew(tmp_path: Path) -> N
     draft.write_text("step,loss,entropy,new\n100,1,2,3\n")
     draft.replace(path)
     assert table.read().column("new").tolist() == [3]
+    path.write_text("step,loss,entropy,new\n200,1,2,5\n300,1,2,6\n")  # in the same file
+    assert table.read().column("new").tolist() == [5, 6]
+
+
+def test_a_table_without_line_breaks_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PART", 64)
+    table = Table(make_run(tmp_path / "one") / "metrics.csv")
+    assert table.read().rows == 40  # of which each part has a few
+    with table.path.open("a") as file:
+        file.write("1" * 64)
+    with pytest.raises(UserError, match="damaged"):
+        table.read()
 
 
 WRITER = """
@@ -156,6 +183,40 @@ def test_a_look_that_fails_is_made_again(
 
     monkeypatch.setattr(index, "mark_of", mark)
     assert [*studio(tmp_path / "runs").rows(len)] == ["one"]
+
+
+def test_a_run_is_whole_again_once_its_disk_is(
+    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "runs" / "one")
+    fails = iter([True])
+
+    def once(run: Path) -> Any:
+        if next(fails, False):
+            raise OSError(errno.EIO, "Input/output error")
+        return history(run)
+
+    monkeypatch.setattr(row, "history", once)
+    rows = studio(tmp_path / "runs").rows(lambda rows: rows and rows["one"]["error"] == "")
+    assert rows["one"]["state"] == "finished"
+
+
+def forbidden(path: str) -> Any:
+    raise PermissionError(errno.EACCES, "Permission denied", path)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_writer_of_another_user_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    run = make_run(tmp_path / "one")
+    known = {run.stat().st_ino: [0]}
+    monkeypatch.setattr(writers, "locks", lambda: known)
+    monkeypatch.setattr(os, "scandir", forbidden)
+    with alone_in(run) if held else nullcontext():
+        assert writers.writer_of(run, known) == (writers.UNKNOWN if held else 0)
+        with pytest.raises(UserError, match="does not say which" if held else "no process"):
+            writers.stop(run)
 
 
 def test_strange_names_and_links_harm_nothing(studio: Any, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Games that the studio's machine plays for a page."""
 
+import errno
 import json
 import struct
 import time
@@ -13,6 +14,7 @@ from ppo2.agent import PPO2Agent, make_net
 from ppo2.train import parse
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.demonstrate import replayed
+from retro_agents.studio import stream
 from tests.studio.conftest import TOKEN, Client, processes
 from tests.studio.runs import make_recording, make_run
 
@@ -193,6 +195,22 @@ def test_a_recording_is_played_where_it_was_made_alone(
     ):
         with watching(client, **asked) as page:
             assert said in json.loads(page.recv(60))["error"]
+
+
+def test_a_game_that_cannot_begin_leaves_no_other_behind(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, begins = processes(), stream.Player.begin
+
+    async def begin(self: Any, part: Any) -> None:
+        if len(processes()) > len(before):
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+        await begins(self, part)
+
+    monkeypatch.setattr(stream.Player, "begin", begin)
+    with watching(client, **GAME, other="ppo2") as page:
+        assert "Cannot allocate" in json.loads(page.recv(60))["error"]
+    assert within(5, lambda: processes() <= before)
 
 
 def test_procgen_is_shown_too(client: Client, tmp_path: Path) -> None:

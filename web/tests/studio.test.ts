@@ -177,7 +177,7 @@ onPage(
     expect(one).toBe(other);
     await picture(page, "in-step");
     await page.getByLabel("Speed").selectOption("4");
-    await page.locator("button", { hasText: "Play on" }).click();
+    await page.locator("button", { hasText: "Resume" }).click();
     await page.locator(".verdict", { hasText: /^Both have ended: .* is ahead by/ }).waitFor();
     expect(await steps()).toEqual(["60", "24"]);
     expect(await page.locator(".pane .banner").allTextContents()).toEqual([

@@ -8,11 +8,12 @@ import { levelOf, short } from "./text";
 export class About {
   readonly root = h("section", { class: "about", hidden: true });
   private shown = "";
+  private asked = 0;
 
   constructor(private readonly fail: (error: Error) => void) {}
 
   async show(run: string, chosen: string[]): Promise<void> {
-    const key = JSON.stringify([run, chosen]);
+    const turn = ++this.asked;
     this.root.hidden = !run;
     if (!run) return;
     try {
@@ -21,6 +22,8 @@ export class About {
         ask<Answer>("run", { run }),
         ask<Differences>("configs", { run: beside }),
       ]);
+      if (turn !== this.asked) return;
+      const key = JSON.stringify([run, chosen, about.checkpoints]);
       const [heat, commands, config] = [
         this.heat(about),
         this.commands(about),
@@ -30,6 +33,7 @@ export class About {
       else this.root.replaceChildren(heat, commands, config);
       this.shown = key;
     } catch (error) {
+      if (turn !== this.asked) return;
       this.root.hidden = true;
       this.shown = "";
       this.fail(error as Error);
@@ -46,16 +50,11 @@ export class About {
   }
 
   private commands(about: Answer): HTMLElement {
-    const { commands, starts } = about;
-    const begun = starts.at(0)?.command;
-    const all: [string, string][] = Object.entries(commands);
-    const command = String(begun ?? "").replace(/^train\.py/, `python -m ${about.agent}.train`);
-    if (command) all.unshift(["Started with", command]);
     return h(
       "section",
       { class: "box commands" },
       h("h2", {}, "Commands"),
-      ...all.map(([what, command]) => copied(what, command)),
+      ...Object.entries(about.commands).map(([what, command]) => copied(what, command)),
       ...watched(about),
       h(
         "p",
@@ -91,7 +90,7 @@ export function copied(what: string, command: string): HTMLElement {
   return h("div", { class: "command" }, h("span", {}, what), field, copy);
 }
 
-function configs({ runs, rows }: Differences): HTMLElement {
+function configs({ runs, rows, errors }: Differences): HTMLElement {
   const alone = runs.length === 1;
   const head = h("tr", {}, h("th", {}, ""), ...runs.map((run) => h("th", { scope: "col" }, run)));
   const table = h(
@@ -112,5 +111,6 @@ function configs({ runs, rows }: Differences): HTMLElement {
     "section",
     { class: "box configs" },
     h("details", { open: !alone }, h("summary", {}, title), rows.length ? table : nothing),
+    ...errors.map((error) => h("p", { class: "flaw" }, error)),
   );
 }

@@ -41,17 +41,17 @@ export interface Heat {
 
 export interface About {
   name: string;
-  agent: string;
   checkpoints: string[];
   error: string;
   heat: Heat;
-  starts: Record<string, unknown>[];
   commands: Record<string, string>;
 }
 
 export interface Differences {
   runs: string[];
   rows: { name: string; values: string[] }[];
+  /** What is wrong with the configs of others. */
+  errors: string[];
 }
 
 export interface Choices {

@@ -55,13 +55,14 @@ export class Charts {
 
   /** Draw these runs, the newest rows included. */
   async show(runs: string[]): Promise<void> {
-    const others = JSON.stringify(runs) !== JSON.stringify(this.runs);
     this.runs = runs;
     this.root.hidden = !runs.length;
     if (!runs.length) return;
     try {
-      if (others || !this.columns.length) {
-        this.columns = await ask<string[]>("columns", { run: runs });
+      const columns = await ask<string[]>("columns", { run: runs });
+      if (runs !== this.runs) return;
+      if (String(columns) !== String(this.columns)) {
+        this.columns = columns;
         this.offer();
       }
       await this.draw();

@@ -22,7 +22,7 @@ export class Compare implements View {
   private readonly notice = h("p", { class: "notice", role: "alert", hidden: true });
   private readonly lists = h("div", { class: "lists" });
   private readonly result = h("section", { class: "box", hidden: true });
-  private readonly chosen: [Kind, string][] = [];
+  private chosen: [Kind, string][] = [];
   private seeds = true;
   readonly root = h(
     "main",
@@ -66,6 +66,7 @@ export class Compare implements View {
         contest: contests.filter(({ mean }) => mean !== null).map(({ id }) => id),
         shipped,
       };
+      this.chosen = this.chosen.filter(([kind, name]) => names[kind].includes(name));
       this.lists.replaceChildren(
         ...(Object.keys(KINDS) as Kind[])
           .filter((kind) => names[kind].length)

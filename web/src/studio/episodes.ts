@@ -36,6 +36,7 @@ export class Episodes implements View {
   private run = "";
   private readonly given: Record<string, string> = { order: "step", up: "0" };
   private rows: Episode[] = [];
+  private asked = 0;
 
   show(query: URLSearchParams): void {
     void this.open(query.get("run") ?? "");
@@ -57,7 +58,11 @@ export class Episodes implements View {
         this.line.textContent = "No run has an episode yet.";
         return;
       }
-      const answer = await this.load(0);
+      let answer = await this.load(0);
+      if (answer && this.given.level && !answer.levels.includes(this.given.level)) {
+        delete this.given.level;
+        answer = await this.load(0);
+      }
       if (answer) this.offer(names, answer.levels);
     } catch (error) {
       this.say((error as Error).message);
@@ -95,9 +100,14 @@ export class Episodes implements View {
     );
     const least = h("input", {
       type: "number",
+      value: this.given.least ?? "",
       onchange: () => this.set("least", least.value),
     });
-    const most = h("input", { type: "number", onchange: () => this.set("most", most.value) });
+    const most = h("input", {
+      type: "number",
+      value: this.given.most ?? "",
+      onchange: () => this.set("most", most.value),
+    });
     this.fields.replaceChildren(
       run,
       level,
@@ -108,17 +118,20 @@ export class Episodes implements View {
   }
 
   private async load(from: number): Promise<Answer | null> {
+    const turn = ++this.asked;
     try {
       const answer = await ask<Answer>("episodes", {
         ...this.given,
         run: this.run,
         from: String(from),
       });
+      if (turn !== this.asked) return null;
       this.rows = from ? [...this.rows, ...answer.rows] : answer.rows;
+      this.say("");
       this.fill(answer);
       return answer;
     } catch (error) {
-      this.say((error as Error).message);
+      if (turn === this.asked) this.say((error as Error).message);
       return null;
     }
   }

@@ -72,7 +72,7 @@ export class Live implements View {
         h(
           "p",
           { class: "line" },
-          "This machine plays: the emulator with your own games too, and Procgen. Two agents take each step together. Arrow keys and Space play the first one while they are held.",
+          "These games run on this machine: Procgen, and console games in the emulator, your own included. Two agents take each step together. Arrow keys and Space play the first one while they are held.",
         ),
       ),
       this.verdict,
@@ -82,10 +82,11 @@ export class Live implements View {
     );
     window.addEventListener("keydown", (event) => this.key(event, true));
     window.addEventListener("keyup", (event) => this.key(event, false));
+    window.addEventListener("blur", () => this.release());
   }
 
   show(query: URLSearchParams): void {
-    if (!this.agents.children.length) void this.offer();
+    void this.offer();
     for (const name of ["agent", "other", "level", "seed"] as const)
       if (query.has(name)) this[name].input.value = query.get(name)!;
     if (query.has("agent")) this.play();
@@ -109,8 +110,8 @@ export class Live implements View {
   private async offer(): Promise<void> {
     try {
       const [agents, levels] = await Promise.all([ask<Agent[]>("agents"), ask<string[]>("levels")]);
-      this.agents.append(...agents.map(({ id }) => h("option", { value: id })));
-      this.levels.append(...levels.map((value) => h("option", { value })));
+      this.agents.replaceChildren(...agents.map(({ id }) => h("option", { value: id })));
+      this.levels.replaceChildren(...levels.map((value) => h("option", { value })));
     } catch (error) {
       this.say((error as Error).message);
     }
@@ -137,6 +138,7 @@ export class Live implements View {
   }
 
   private end(): void {
+    this.held.clear();
     this.stream.end();
     for (const pane of this.panes) pane.over();
   }
@@ -162,14 +164,20 @@ export class Live implements View {
 
   private turn(): void {
     this.paused = !this.paused;
-    this.pause.textContent = this.paused ? "Play on" : "Pause";
+    this.pause.textContent = this.paused ? "Resume" : "Pause";
     this.stream.tell({ do: this.paused ? "pause" : "go" });
   }
 
   private single(): void {
     this.paused = true;
-    this.pause.textContent = "Play on";
+    this.pause.textContent = "Resume";
     this.stream.tell({ do: "step" });
+  }
+
+  /** A key that is let go elsewhere is not heard here. */
+  private release(): void {
+    if (this.held.size) this.stream.tell({ do: "act", action: null });
+    this.held.clear();
   }
 
   private key(event: KeyboardEvent, down: boolean): void {

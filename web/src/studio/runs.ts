@@ -25,8 +25,8 @@ export class Runs implements View {
     open: (run) => this.go(this.chosen, this.open === run ? "" : run),
     stop: (run) => this.stop(run),
   });
-  private readonly charts = new Charts((error) => this.say(error.message));
-  private readonly about = new About((error) => this.say(error.message));
+  private readonly charts = new Charts((error) => this.fail(error));
+  private readonly about = new About((error) => this.fail(error));
   readonly root = h(
     "main",
     {},
@@ -41,7 +41,9 @@ export class Runs implements View {
   private version = "";
   private chosen: string[] = [];
   private open = "";
+  /** What was wrong at the last beat, and the runs that could not be started. */
   private fails = "";
+  private failures = "";
   private readonly pulse = new Pulse(() => this.beat(), EVERY);
 
   show(query: URLSearchParams): void {
@@ -61,6 +63,10 @@ export class Runs implements View {
     this.notice.textContent = text;
   }
 
+  private fail(error: Error): void {
+    this.say((this.fails = error.message));
+  }
+
   private go(chosen: string[], open: string): void {
     location.hash = `#/runs?${queryOf({ run: chosen, ...(open && { open }) })}`;
   }
@@ -73,21 +79,27 @@ export class Runs implements View {
   private async beat(): Promise<void> {
     try {
       const found = await maybe<Answer>("runs", { since: this.version });
-      if (this.fails) this.say((this.fails = ""));
-      if (!found) return;
-      this.version = found.version;
-      this.runs = found.rows.sort(
-        (a, b) =>
-          ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (b.begun ?? 0) - (a.begun ?? 0),
-      );
-      const failed = Object.entries(found.failures).map(([run, why]) => `${run} failed: ${why}`);
-      if (failed.length) this.say(failed.join("; "));
-      this.line.dataset.root = found.root;
-      this.fill();
+      const before = this.fails;
+      this.fails = "";
+      if (found) this.take(found);
+      else if (!before) return;
       await this.draw();
+      if (before && !this.fails) this.say(this.failures);
     } catch (error) {
-      this.say((this.fails = (error as Error).message));
+      this.fail(error as Error);
     }
+  }
+
+  private take(found: Answer): void {
+    this.version = found.version;
+    this.runs = found.rows.sort(
+      (a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (b.begun ?? 0) - (a.begun ?? 0),
+    );
+    const failed = Object.entries(found.failures).map(([run, why]) => `${run} failed: ${why}`);
+    this.failures = failed.join("; ");
+    if (this.failures) this.say(this.failures);
+    this.line.dataset.root = found.root;
+    this.fill();
   }
 
   private fill(): void {

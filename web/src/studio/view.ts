@@ -11,6 +11,7 @@ export interface View {
 export class Pulse {
   private timer = 0;
   private on = false;
+  private turn = 0;
 
   constructor(
     private readonly beat: () => Promise<void>,
@@ -20,7 +21,7 @@ export class Pulse {
   start(): void {
     if (this.on) return;
     this.on = true;
-    void this.next();
+    void this.next(++this.turn);
   }
 
   stop(): void {
@@ -28,8 +29,9 @@ export class Pulse {
     clearTimeout(this.timer);
   }
 
-  private async next(): Promise<void> {
+  private async next(turn: number): Promise<void> {
     if (!document.hidden) await this.beat();
-    if (this.on) this.timer = window.setTimeout(() => void this.next(), this.every);
+    if (this.on && turn === this.turn)
+      this.timer = window.setTimeout(() => void this.next(turn), this.every);
   }
 }

@@ -34,13 +34,14 @@ export class Watch implements View {
   private readonly cast = new Cast();
   private app: App | null = null;
   private paused = false;
+  private listed: string[] = [];
   private coming: Promise<void> | null = null;
 
   show(query: URLSearchParams): void {
-    for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
     this.coming ??= this.load();
     void this.coming.then(
       () => {
+        for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
         this.app!.clock.paused = this.paused;
         return query.has("file") ? this.replay(query) : this.app!.follow();
       },
@@ -53,6 +54,7 @@ export class Watch implements View {
 
   hide(): void {
     if (!this.app) return;
+    this.coming = null; // its agents may be others by then
     this.paused = this.app.clock.paused;
     this.app.clock.paused = true;
   }
@@ -71,10 +73,17 @@ export class Watch implements View {
   }
 
   private async load(): Promise<void> {
-    const [world, agents] = await Promise.all([World.fetch(), ask<Agent[]>("agents")]);
-    for (const { id, levels } of agents) if (!levels.startsWith("procgen")) this.offer(id);
-    this.app = new App(world, this.cast);
-    this.app.acceptFiles();
+    const agents = (await ask<Agent[]>("agents")).filter(
+      ({ levels }) => !levels.startsWith("procgen"),
+    );
+    const listed = agents.map(({ id }) => id);
+    for (const id of listed) this.offer(id);
+    for (const id of this.listed) if (!listed.includes(id)) this.cast.names.delete(playerOf(id));
+    this.listed = listed.filter((id) => id.includes("@"));
+    if (!this.app) {
+      this.app = new App(await World.fetch(), this.cast);
+      this.app.acceptFiles();
+    }
     this.root.replaceChildren(this.app.roots[1]);
   }
 }

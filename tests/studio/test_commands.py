@@ -1,0 +1,43 @@
+"""The commands that a run's page offers to copy."""
+
+from pathlib import Path
+
+import pytest
+
+from retro_agents.studio.commands import commands
+from tests.studio.runs import make_run
+
+
+@pytest.mark.parametrize(
+    ("levels", "agent", "lacks", "evaluates"),
+    [
+        ("bramble-train", "ppo2", "", "retro-agents evaluate"),
+        ("bramble-train", "jerk", "Export its net", "retro-agents evaluate"),
+        ("bramble-train", "", "Resume it", "retro-agents evaluate"),
+        ("procgen:coinrun", "ppo2", "Watch it in a window", "retro-agents procgen evaluate"),
+    ],
+)
+def test_commands_are_those_that_work(
+    tmp_path: Path, levels: str, agent: str, lacks: str, evaluates: str
+) -> None:
+    run = make_run(tmp_path / "one", levels=levels)
+    found, others = (
+        commands(run, agent, ""),
+        {"Resume it", "Export its net", "Watch it in a window"},
+    )
+    assert others - found.keys() == {lacks} - {""}
+    assert found["Evaluate it"] == f"{evaluates} {run}"
+    assert found["Film it"] == f"{evaluates} {run} --video"
+
+
+@pytest.mark.parametrize(
+    ("begun", "shown"),
+    [
+        ("train.py --seed 1", "python -m ppo2.train --seed 1"),
+        ("retro-agents train ppo2 --run-dir 'my run'",) * 2,
+        ("echo;\ncurl x | sh", "'echo;' curl x '|' sh"),
+        ("'", None),
+    ],
+)
+def test_what_started_a_run_is_one_command(tmp_path: Path, begun: str, shown: str | None) -> None:
+    assert commands(make_run(tmp_path / "one"), "ppo2", begun).get("Started with") == shown
