@@ -24,23 +24,23 @@ FAULTS = [
 
 def test_every_place_gets_its_fault_but_for_messages_and_assertions(tmp_path, monkeypatch):
     monkeypatch.setattr(lab.mutants, "ROOT", tmp_path)
-    (tmp_path / "code.py").write_text(CODE)
-    assert [one["to"].rstrip() for one in mutants_of("code.py")] == FAULTS
+    (tmp_path / "fragment.py").write_text(CODE)
+    assert [one["to"].rstrip() for one in mutants_of("fragment.py")] == FAULTS
 
 
 def test_a_fault_is_caught_by_the_first_test_that_fails_and_is_mended(tmp_path, monkeypatch):
-    monkeypatch.setattr(lab.mutants, "AREAS", {"code.py": ["tests"]})
+    monkeypatch.setattr(lab.mutants, "AREAS", {"fragment.py": ["tests"]})
     (tmp_path / "tests").mkdir()
-    (tmp_path / "code.py").write_text("def double(x):\n    return 2 * x\n")
-    test = "from code import double\n\ndef test_it():\n    assert double(0) == 0\n"
-    (tmp_path / "tests/test_code.py").write_text(test)
-    mutant = {"file": "code.py", "line": 2, "from": "2 *"}
+    (tmp_path / "fragment.py").write_text("def double(x):\n    return 2 * x\n")
+    test = "from fragment import double\n\ndef test_it():\n    assert double(0) == 0\n"
+    (tmp_path / "tests/test_fragment.py").write_text(test)
+    mutant = {"file": "fragment.py", "line": 2, "from": "2 *"}
     tried = [
         try_out({**mutant, "to": new}, tmp_path, number=number, limit_s=60.0)
         for number, new in ((1, "3 *"), (2, "2 +"))
     ]
     assert [(one["caught"], one["by"]) for one in tried] == [
         (False, ""),
-        (True, "tests/test_code.py::test_it"),
+        (True, "tests/test_fragment.py::test_it"),
     ]
     assert failing(tmp_path, ["tests"], limit_s=60.0) == ""
