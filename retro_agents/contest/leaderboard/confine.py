@@ -1,49 +1,97 @@
-"""Starts an entry's process on one core, and where it sees neither the season nor a network."""
+"""Starts an entry's processes where they see neither the season, nor another run, nor a network."""
 
 import functools
+import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from retro_agents.contest.leaderboard import warden
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.requirements import ROOT
+from retro_agents.ground.temporary import temporary_folder
 
-ON_A_CORE = (
-    "import os, resource, sys; core, seconds = map(int, sys.argv[1:3]); "
-    "os.sched_setaffinity(0, [core]); resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)); "
-    "os.execvp(sys.argv[3], sys.argv[3:])"
+LINUX = sys.platform == "linux"
+NEW = (
+    *("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"),
+    *("--ipc", "--net"),
 )
-NEW = ("unshare", "--user", "--map-root-user", "--mount")
-HIDE = (
-    'while [ "$1" != -- ]; do mount -t tmpfs none "$1" || exit 1; shift; done; shift; '
-    f'exec {" ".join(NEW)} "$@"'
-)
-"""Covers folders with empty ones, which the second namespace locks, so that none is uncovered."""
-SECRET = ("leaderboard/seasons", "leaderboard/results", ".git")
-"""Folders of the project that tell of the season."""
+SECRET = ("seasons", "results", "page.md")
+"""What tells of the season in a leaderboard's folder."""
 
 
 @functools.cache
 def can_hide() -> bool:
-    """Whether this system lets a user cover folders for a process (Linux's namespaces)."""
+    """Whether this system lets a user hide files from a process (Linux's namespaces)."""
+    with temporary_folder() as (folder, _):
+        (folder / "entry").mkdir()
+        try:
+            process, channel = begun(["true"], folder=folder, board=folder, hide=True)
+        except OSError:  # no unshare
+            return False
+        with process, channel:
+            return process.wait() == 0 and used(channel) is not None
+
+
+def begun(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    board: Path,
+    hide: bool,
+    slot: int | None = None,
+    seconds: float = 0.0,
+    environment: dict[str, str] | None = None,
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a command in `folder`/entry, held by `warden`: when the channel closes for writing, it
+    ends with all that it started. It writes to `folder`/log.
+
+    hide: it cannot read the leaderboard's files, has no network, and can write to `folder` alone.
+    slot: which core it gets, for so many seconds of CPU time; None: all cores, without a limit.
+    Raises UserError if this system cannot hold it to a core.
+    """
+    if slot is not None and not LINUX:
+        raise UserError("only Linux holds an entry of the class cpu to its limits: score it there")
+    cores = [] if slot is None else sorted(os.sched_getaffinity(0))
+    boards = (board, ROOT / "leaderboard", ROOT / "docs" / "leaderboard")
+    secret = {place / name for place in boards for name in SECRET} | {ROOT / ".git"}
+    kept = [Path(path).resolve() for path in (ROOT, sys.prefix, sys.base_prefix)]
+    folder = folder.resolve()
+    files = {
+        "folder": str(folder),
+        "kept": list(map(str, kept)),
+        "secret": sorted({str(path.resolve()) for path in secret}),
+    }
+    limits = {
+        "home": str(folder / "entry"),
+        "core": None if slot is None else cores[slot % len(cores)],
+        "seconds": int(seconds) + 1,
+    }
+    channel, other = socket.socketpair()
+    words = [sys.executable, "-I", str(warden.__file__), str(other.fileno()), *command]
+    with other, (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*NEW, *words] if hide else words,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            process_group=0,
+            pass_fds=[other.fileno()],
+        )
+    channel.sendall(json.dumps({"hide": files if hide else None, "become": limits}).encode())
+    return process, channel
+
+
+def used(channel: socket.socket) -> tuple[float, int] | None:
+    """What a command and all that it started took, once they have ended: seconds of CPU time, and
+    bytes of memory of the largest process. None if they ended the warden."""
     try:
-        tried = subprocess.run([*hidden([], board=Path("/nowhere")), "true"], capture_output=True)
-    except OSError:  # no unshare
-        return False
-    return tried.returncode == 0
-
-
-def hidden(command: Sequence[str], *, board: Path) -> list[str]:
-    """The command, without a network and with the leaderboard's folders empty; what it writes there
-    is lost."""
-    places = [*(ROOT / name for name in SECRET), board / "seasons", board / "results"]
-    there = [str(path.resolve()) for path in dict.fromkeys(places) if path.is_dir()]
-    return [*NEW, "--net", "sh", "-c", HIDE, "sh", *dict.fromkeys(there), "--", *command]
-
-
-def on_a_core(command: Sequence[str], *, slot: int, seconds: float) -> list[str]:
-    """The command on one core, ended when it has used so much CPU time."""
-    cores = sorted(os.sched_getaffinity(0))
-    core = str(cores[slot % len(cores)])
-    return [sys.executable, "-P", "-c", ON_A_CORE, core, str(int(seconds) + 1), *command]
+        seconds, memory = json.loads(channel.recv(1 << 10))
+    except (OSError, ValueError):
+        return None
+    return seconds, memory * 1024

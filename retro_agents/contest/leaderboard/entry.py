@@ -177,7 +177,10 @@ def command_of(entry: Entry, home: Path, *, meet: Path, work: Path, seed: int) -
     command += ["--mode", agent.mode, "--device", agent.device, "--dir", str(meet)]
     command += ["--timesteps", str(entry.steps), "--seed", str(seed), "--run-dir", str(work)]
     command += ["--play", agent.play] if agent.play else []
-    command += ["--checkpoint", str(Path(agent.checkpoint).resolve())] if agent.checkpoint else []
+    if agent.checkpoint:
+        start, own = Path(agent.checkpoint).resolve(), entry.folder.resolve()
+        start = home / start.relative_to(own) if start.is_relative_to(own) else start
+        command += ["--checkpoint", str(start)]
     return [*python, *command, "--", *agent.flags]
 
 

@@ -65,7 +65,7 @@ def row(entry: Entry, result: Result, season: Season) -> list[str]:
         "–" if facts.agent == ORACLE else "yes" if blind else "no",
         f"{before.steps:,} steps on {before.levels}; {before.hardware}" if before else "none",
         "–" if is_reference(entry) else number(speed),
-        "–" if is_reference(entry) else f"{memory:,} MiB",
+        f"{memory:,} MiB" if memory else "–",
         facts.licence,
     ]
 

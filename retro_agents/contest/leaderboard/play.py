@@ -12,16 +12,16 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
-from retro_agents.contest.leaderboard.confine import can_hide, hidden, on_a_core
+from retro_agents.contest.leaderboard.confine import begun, can_hide, used
 from retro_agents.contest.leaderboard.entry import Entry, command_of
 from retro_agents.contest.leaderboard.season import Season
 from retro_agents.contest.leaderboard.tape import Taped
@@ -141,9 +141,12 @@ def play(
     """
     machine = MACHINES[entry.facts.machine]
     allowed = machine.seconds(entry.steps)
-    limits = Limits(entry.steps, allowed * (machine.slack or 1), machine.stall)
+    image = bool(entry.facts.image)
+    slack = 1 if image else machine.slack or 1  # what an image uses is not measured
+    limits = Limits(entry.steps, allowed * slack, machine.stall)
     env = Taped(season, act)
-    with temporary_folder() as (folder, _), contextlib.closing(env):
+    with temporary_folder() as (place, _), contextlib.closing(env):
+        folder = place.resolve()
         home, work = folder / "entry", folder / "work"
         shutil.copytree(entry.folder, home)
         work.mkdir()
@@ -151,25 +154,30 @@ def play(
         said = secrets.randbits(31)  # a seed of the season would give the season's away
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=said)
         environment = environment_of(entry, folder, seed=said)
-        if machine.slack and not entry.facts.image:
-            command = on_a_core(command, slot=slot, seconds=allowed)
-        if can_hide() and not entry.facts.image:
-            command = hidden(command, board=board)
         server = Server(env, folder / "meet", limits, season.sticky_seed(act, seed))
-        stopping = stopping or threading.Event()
         began = time.monotonic()
+        process, channel = begun(
+            command,
+            folder=folder,
+            board=board,
+            hide=can_hide() and not image,
+            slot=slot if machine.slack and not image else None,
+            seconds=allowed,
+            environment=environment,
+        )
         server.start()
-        with (folder / "log").open("wb") as log:
-            process = begun(command, cwd=home, environment=environment, log=log)
-            late, usage = watched(process, server, stopping)
-        if entry.facts.image:  # it does not end with the command that started it
+        with channel:
+            late = watched(process, channel, server, stopping or threading.Event())
+            use = used(channel)
+        if image:  # it does not end with the command that started it
             subprocess.run([command[0], "rm", "--force", folder.name], capture_output=True)
+            use = (0.0, 0)
         server.join(FAREWELL)
         seconds = time.monotonic() - began
         last = last_line(folder / "log")
-    cpu, memory = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
-    judge(server, late=late, cpu=cpu, memory=memory, machine=machine, limits=limits, said=last)
-    return Played(env.masks, seconds, cpu, memory)
+    judge(server, late=late, use=use, machine=machine, limits=limits, said=last)
+    assert use is not None
+    return Played(env.masks, seconds, *use)
 
 
 def environment_of(entry: Entry, folder: Path, *, seed: int) -> dict[str, str]:
@@ -190,47 +198,30 @@ def environment_of(entry: Entry, folder: Path, *, seed: int) -> dict[str, str]:
     return own
 
 
-def begun(
-    command: Sequence[str], *, cwd: Path, environment: dict[str, str], log: Any
-) -> subprocess.Popen[bytes]:
-    """Start an entry's process. Raises UserError if it cannot start."""
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env=environment,
-            process_group=0,
-        )
-    except OSError as error:
-        raise UserError(f"the entry's command cannot start: {error}") from None
-
-
 def watched(
-    process: subprocess.Popen[bytes], server: Server, stopping: threading.Event
-) -> tuple[bool, Any]:
+    process: subprocess.Popen[bytes],
+    channel: socket.socket,
+    server: Server,
+    stopping: threading.Event,
+) -> bool:
     """Wait until an entry's process has ended, and end it and all that it started if it outlives
-    its server for too long. Returns whether it did, and what it and its own processes used."""
+    its server for too long. Returns whether it did."""
     deadline, late = float("inf"), False
     try:
-        while True:
-            done, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if done:
-                process.returncode = os.waitstatus_to_exitcode(status)
-                return late, usage
+        while process.poll() is None:
             if not server.is_alive():
                 deadline = min(deadline, time.monotonic() + GRACE)
-            if stopping.is_set() or (time.monotonic() > deadline and not late):
-                late = True
+            if late and time.monotonic() > deadline + FAREWELL:
                 process.kill()
+            elif not late and (stopping.is_set() or time.monotonic() > deadline):
+                deadline, late = time.monotonic(), True
+                channel.shutdown(socket.SHUT_WR)
             time.sleep(POLL)
+        return late
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        if process.returncode is None:
-            process.wait()
+        process.wait()
         assert process.stdin is not None
         process.stdin.close()
 
@@ -239,8 +230,7 @@ def judge(
     server: Server,
     *,
     late: bool,
-    cpu: float,
-    memory: int,
+    use: tuple[float, int] | None,
     machine: Machine,
     limits: Limits,
     said: str,
@@ -248,7 +238,7 @@ def judge(
     """Raises UserError unless the run was played to its last step, within its limits."""
     if server.error is not None:
         raise server.error
-    past = ""
+    (cpu, memory), past = use or (0.0, 0), ""
     if isinstance(server.ended, WallClockTimeoutError):
         past = str(server.ended)
     elif machine.slack and cpu > (allowed := machine.seconds(limits.timesteps)):
@@ -260,6 +250,8 @@ def judge(
     elif not isinstance(server.ended, TimestepTimeoutError):
         steps = f"{len(server.env.masks):,} of {limits.timesteps:,} steps"
         raise UserError(f"the entry left after {steps}: {said}")
+    elif use is None:
+        past = "it ended the process that measures it"
     if past:
         raise UserError(f"the entry ran past its limits: {past}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from retro_agents.contest.leaderboard import entry, season
+from retro_agents.contest.leaderboard import entry, play, season
 from retro_agents.contest.leaderboard.check import main as check
 from retro_agents.contest.leaderboard.score import main as score
 from tests.runs import ROOT
@@ -90,6 +90,25 @@ def board(tmp_path, monkeypatch):
     monkeypatch.setattr(entry, "FROZEN_STEPS", STEPS)
     monkeypatch.setattr(sys, "argv", ["retro-agents"])
     return Board(tmp_path)
+
+
+@pytest.fixture
+def logs(monkeypatch):
+    """What the entries of all runs wrote."""
+    found: list[str] = []
+
+    def last_line(log: Path) -> str:
+        found.append(log.read_text())
+        return found[-1]
+
+    monkeypatch.setattr(play, "last_line", last_line)
+    return found
+
+
+@pytest.fixture
+def unhidden(monkeypatch):
+    """A system without namespaces."""
+    monkeypatch.setattr(play, "can_hide", lambda: False)
 
 
 @pytest.fixture

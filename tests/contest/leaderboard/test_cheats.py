@@ -1,13 +1,16 @@
 """What entries might try: each is refused, or gains nothing."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from retro_agents.contest.leaderboard import confine
 from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.leaderboard.tape import read_tape, write_tape
+from retro_agents.ground.temporary import temporary_folder
 from tests.runs import ROOT
 
 LOOKS = """
@@ -18,29 +21,49 @@ for name in ("cmdline", "environ"):
         parent.append(Path(f"/proc/{os.getppid()}/{name}").read_text())
     except OSError as error:
         parent.append(error)
+print(sys.argv, dict(os.environ), os.getcwd(), here, parent, description)
 play(steps)
-with FOUND.open("a") as file:
-    print(sys.argv, dict(os.environ), os.getcwd(), here, parent, description, file=file)
 """
+hides = pytest.mark.skipif(not can_hide(), reason="no namespaces for users")
 
 
-def test_an_entry_that_looks_for_the_levels_name_finds_none(board):
+def test_an_entry_that_looks_for_the_levels_name_finds_none(board, logs):
     board.score(board.entry(LOOKS))
-    found = board.found.read_text()
-    assert found.count("CONTEST_DIR") == 3
-    season = current_season(board.root)
+    found, season = "".join(logs), current_season(board.root)
+    assert found.count("CONTEST_DIR") == SEEDS
     assert not any(str(season.entry_seed(board.act, seed)) in found for seed in range(SEEDS))
     assert not any(part in found for part in (*board.act.split("."), "seasons", "acts.pack"))
 
 
-@pytest.mark.skipif(not can_hide(), reason="no namespaces for users")
-def test_an_entry_that_looks_for_the_seasons_files_finds_none(board):
+@hides
+def test_an_entry_that_looks_for_the_seasons_files_finds_none(board, logs):
     place = f"Path({str(ROOT / 'leaderboard')!r})"
-    look = f"[*FOUND.parent.glob('*/*/*'), *{place}.glob('*/*/*'), socket.if_nameindex()]"
-    board.score(board.entry(f"play(steps)\nFOUND.write_text(str({look}))"))
-    found = board.found.read_text()
-    assert "play.py" in found and "oracle/entry.json" in found
-    assert not any(part in found for part in ("season", "acts.pack", "tape", "eth"))
+    look = f"[*{place}.glob('*/*/*'), ({place} / 'page.md').read_text(), socket.if_nameindex()]"
+    board.score(board.entry(f"print({look})\nplay(steps)"))
+    assert "oracle/entry.json" in logs[0]
+    assert not any(part in logs[0] for part in ("season", "acts.pack", "tape", "Act", "eth"))
+
+
+LEAVES = f"""
+import ctypes
+own, shared = Path(os.environ["HOME"]).parent, ctypes.CDLL(None).shmget
+print("beside:", [path.name for path in own.parent.iterdir() if path.name != own.name])
+for place in ("/tmp", "/var/tmp", "/dev/shm", "/run", Path.home(), ".", "..", {str(ROOT)!r}, "/"):
+    path = Path(place) / "left-by-an-entry"
+    try:
+        print("found" if path.exists() else path.write_bytes(b""))
+    except OSError as error:
+        print(error)
+print("found" if shared(4711, 1, 0) >= 0 else shared(4711, 1, 0o1600))
+play(steps)
+"""
+
+
+@hides
+def test_a_run_finds_nothing_that_another_run_left(board, logs):
+    with temporary_folder():
+        board.score(board.entry(LEAVES))
+    assert ["beside: []" in log and "found" not in log for log in logs] == [True] * SEEDS
 
 
 FORGES = """
@@ -59,27 +82,61 @@ def test_an_entry_that_writes_its_own_result_gains_nothing(board, where):
     board.check(folder)
 
 
+@pytest.mark.usefixtures("unhidden")
 def test_an_entry_that_changes_itself_is_refused(board, refused):
     code = "(FOUND.parent / 'entries' / 'mine' / 'more').write_text('x')\nplay(steps)"
     assert "has changed while it played" in refused(board.score, board.entry(code))
 
 
+APART = """
+if not os.fork():
+    os.setsid()
+    if {twice} and os.fork():
+        os._exit(0)
+    print(os.getpid(), flush=True)
+    while True:
+        pass
+play(steps)
+time.sleep(0.9)
+"""
 PAST = {
     "play(steps)\nsignal.pause()": "still running 0.1 s after its last step",
     "ask(reset=True)\nwhile True: pass": "of CPU time, and 0.5 s are allowed",
     "signal.pause()": "ran past its limits",
     "play(steps - 1)": "left after 39 of 40 steps",
+    APART.format(twice=False): "of CPU time, and 0.5 s are allowed",
+    APART.format(twice=True): "of CPU time, and 0.5 s are allowed",
 }
+
+
+def small(monkeypatch, *, stall=60.0):
+    machine = running.Machine(start=0.5, step=0.0, stall=stall, slack=100)
+    monkeypatch.setitem(running.MACHINES, "cpu", machine)
 
 
 @pytest.mark.parametrize("code", PAST)
 def test_an_entry_that_runs_past_its_limits_is_refused(board, refused, monkeypatch, code):
-    monkeypatch.setattr(running, "GRACE", 0.1)
-    stall = 0.2 if code == "signal.pause()" else 60
-    small = running.Machine(start=0.5, step=0.0, stall=stall, slack=100)
-    monkeypatch.setitem(running.MACHINES, "cpu", small)
+    monkeypatch.setattr(running, "GRACE", 0.1 if "signal" in code else 60)
+    small(monkeypatch, stall=0.2 if code == "signal.pause()" else 60)
     said = refused(board.score, board.entry(code, machine="cpu"))
     assert PAST[code] in said and not board.results.exists()
+
+
+@pytest.mark.usefixtures("unhidden")
+def test_nothing_that_an_entry_started_outlives_it(board, refused, monkeypatch, logs):
+    small(monkeypatch)
+    refused(board.score, board.entry(APART.format(twice=True), machine="cpu"))
+    assert not Path(f"/proc/{logs[0].split()[0]}").exists()
+
+
+def test_the_memory_is_the_entrys_own(board):
+    (runs,) = board.score(board.entry())["measured"]["costs"].values()
+    assert all(0 < run["memory"] < 50 for run in runs)
+
+
+def test_an_entry_held_to_one_core_is_scored_on_linux_alone(board, refused, monkeypatch):
+    monkeypatch.setattr(confine, "LINUX", False)
+    assert "score it there" in refused(board.score, board.entry(machine="cpu"))
 
 
 def test_steps_beyond_the_last_one_are_not_played(board):

@@ -1,13 +1,16 @@
 """Entries of every kind, bad ones, the page, and seasons."""
 
 import json
+import os
 import shutil
+import sys
 from array import array
 
 import numpy as np
 import pytest
 
 from cartridge.levels.season import open_season
+from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard.entry import command_of, read_entry
 from retro_agents.contest.leaderboard.net import Net
 from retro_agents.contest.leaderboard.page import main as page
@@ -71,6 +74,48 @@ def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
     assert Net(folder / "net.onnx", seed=0).act(images).tolist() == theirs.tolist()
 
 
+DOCKER = f"""#!{sys.executable}
+import os, sys
+from pathlib import Path
+words = sys.argv[1:]
+if words[0] == "rm":
+    Path(__file__).with_name("removed").open("a").write(words[-1])
+else:
+    meet = words[words.index("--volume") + 1].partition(":")[0]
+    steps = next(word.partition("=")[2] for word in words if word.startswith("TIMESTEPS="))
+    os.environ.update(CONTEST_DIR=meet, CONTEST_STEPS=steps)
+    os.execvp("python", ["python", "play.py"])
+"""
+IMAGE = f"theirs@sha256:{64 * '0'}"
+
+
+@pytest.fixture
+def docker(tmp_path, monkeypatch):
+    """A program in the place of Docker, which runs the file play.py."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "docker").write_text(DOCKER)
+    (tmp_path / "bin" / "docker").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return tmp_path / "bin"
+
+
+def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
+    board.score(board.entry(image=IMAGE, machine="cpu"))
+    page(["--board", str(board.root)])
+    assert "| – | MIT |" in (board.root / "page.md").read_text()
+    assert (docker / "removed").read_text().count("retro-agents-") == SEEDS
+
+
+@pytest.mark.usefixtures("docker")
+def test_an_image_has_the_cpu_time_by_the_clock(board, refused, monkeypatch):
+    machine = running.Machine(start=0.5, step=0.0, stall=60, slack=100)
+    monkeypatch.setitem(running.MACHINES, "cpu", machine)
+    folder = board.entry("signal.pause()", image=IMAGE, machine="cpu")
+    monkeypatch.setattr(running, "GRACE", 0.1)
+    assert "ran past its limits" in refused(board.score, folder)
+
+
+@pytest.mark.usefixtures("unhidden")
 def test_an_interrupted_score_resumes_with_the_runs_that_are_over(board, refused):
     folder = board.entry(SECOND_FAILS)
     refused(board.score, folder)
