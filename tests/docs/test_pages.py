@@ -17,10 +17,13 @@ from retro_agents.run.fields import flag_of, kinds
 from tests.runs import ROOT
 
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
+MADE = [ROOT / "docs" / name for name in ("generated", "leaderboard", "notebook", "results")]
 PAGES = {
-    path.relative_to(ROOT / "docs").as_posix(): BLOCK.findall(path.read_text(encoding="utf-8"))
-    for path in sorted((ROOT / "docs").rglob("*.md"))
-    if path.parent.name not in ("generated", "leaderboard", "notebook", "results")
+    path.relative_to(ROOT).as_posix().removeprefix("docs/"): BLOCK.findall(
+        path.read_text(encoding="utf-8")
+    )
+    for path in sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "leaderboard" / "README.md"])
+    if path.parent not in MADE
 }
 """Page -> (language, code) of each of its blocks."""
 RUNS = [page for page, blocks in PAGES.items() if {"python", "bash"} & {lang for lang, _ in blocks}]
