@@ -35,9 +35,9 @@ class CompareConfig:
     """Compare agents on the levels that they share. The others are compared with the first one."""
 
     entries: list[str] = positional("ENTRY")
-    """Contest folders, their result.json, shipped results (random, run-and-jump, jerk-recovering,
-    jerk-hybrid), or run folders, whose score is the mean return of all their episodes; several
-    runs joined by commas are seeds of one entry."""
+    """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
+    jerk-recovering, random, run-and-jump), or run folders, whose score is the mean return of all
+    their episodes; several runs joined by commas are seeds of one entry."""
     plot: Path | None = None
     """Picture of the means and their intervals to draw."""
     out: Path | None = None

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from retro_agents.contest.compare import compared, draw, main, runs_of
+from retro_agents.contest.compare import CompareConfig, compared, draw, main, runs_of
+from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
+from retro_agents.run.flags import texts
 
 
 def test_the_others_are_compared_with_the_first_on_shared_levels():
@@ -46,6 +48,10 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     assert "on 1 shared level" in said and "Compared with random" in said and "700" in said
     assert (tmp_path / "plot.png").is_file()
     assert json.loads((tmp_path / "c.json").read_text())["entries"][1]["seeds"] == 2
+
+
+def test_the_help_names_all_shipped_results():
+    assert ", ".join(shipped()) in texts(CompareConfig)["entries"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ class ReportConfig:
     """Folders that `retro-agents contest run` wrote."""
     beside: tuple[str, ...] = ()
     """Stored results to put beside them, on the levels that they played: a contest's result.json,
-    or hold-right, jerk-hybrid, jerk-recovering, random, run-and-jump, which are shipped."""
+    or the name of a shipped one, as `retro-agents compare` takes it."""
     out: Path = Path("report.html")
     """HTML file to write."""
     films: bool = True
