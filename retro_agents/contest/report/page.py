@@ -114,7 +114,7 @@ def progress_charts(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
         often = f"most often {100 * int(shares.argmax()) // BINS} % of the level"
         words = often if shares.any() else "no episode has ended"
         chart = histogram(shares, number=number, x_label="furthest point, % of the level")
-        text = svg(chart, told=f"How far the episodes of {entry.label} came: {words}")
+        text = svg(chart, told=f"How far the episodes of {entry.label} got: {words}")
         width = 100 // BINS
         bars = [f"{k * width} to {(k + 1) * width} %: {s:.1%}" for k, s in enumerate(shares)]
         charts.append((entry.label, text, hover(chart, bars, part=0.5 / BINS)))

@@ -140,7 +140,7 @@ def test_what_cannot_be_compared_is_said(folders, tmp_path):
     text = page_of(folders, tmp_path / "r.html")
     Checker(text)
     assert "different ROMs" in text
-    assert "episodes of yours came: no episode has ended" in text
+    assert "episodes of yours got: no episode has ended" in text
     assert read_references(read_entries(folders[:1])) and not read_references(read_entries(folders))
 
 
@@ -168,7 +168,7 @@ def test_stored_results_stand_beside_a_contest_on_its_levels(tmp_path):
         cell = row[[cell.strip() for cell in head].index(f"{name} (stored)")]
         assert cell.split()[0] == f"{mean:,.0f}"
     assert "different levels" not in text
-    assert "episodes of mine came" in text and "episodes of random (stored) came" not in text
+    assert "episodes of mine got" in text and "episodes of random (stored) got" not in text
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,21 @@ def test_stored_results_stand_beside_a_contest_on_its_levels(tmp_path):
         ("jerk-hybri", "did you mean 'jerk-hybrid'"),
         ("{mine}/contest.json", "is not a contest's result"),
         ("random", "none of the levels"),
+        ("random,jerk-hybrid", "no stored result"),
+        ("", "no stored result"),
+        ("no.json", "no stored result 'no.json'"),
+        ("{mine}", "expected one of: hold-right"),
+        ("{mine}/cut.json", "cannot read"),
+        ("{mine}/list.json", "is not a result"),
+        ("{mine}/empty.json", "has no level that was played"),
+        ("{mine}/job.json", "is not a contest's result"),
     ],
 )
 def test_what_cannot_stand_beside_a_contest_is_one_line(beside, says, tmp_path, capsys):
     mine = write_contest(tmp_path / "mine", "mine", seeds=1, score=1.0, level="Nowhere.Act1")
+    jobs = ("empty", '{"agent": {}, "jobs": []}'), ("job", '{"agent": {}, "jobs": [{"level": 3}]}')
+    for name, text in (("cut", "{"), ("list", "[]"), *jobs):
+        (mine / f"{name}.json").write_text(text)
     with pytest.raises(SystemExit) as stop:
         main([str(mine), "--beside", beside.format(mine=mine), "--out", str(tmp_path / "r.html")])
     said = capsys.readouterr().err
