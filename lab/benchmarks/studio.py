@@ -59,8 +59,9 @@ class Page:
         if (found := self.ask("runs", since=version)) is None:
             return version
         if run := [row["id"] for row in found["rows"]][:1]:
+            self.ask("columns", run=run)
             for column in COLUMNS:
-                self.ask("curves", run=run, column=column)
+                self.ask("curves", run=run, column=column, window=20)
             self.ask("run", run=run)
             self.ask("configs", run=run)
         return str(found["version"])

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +31,9 @@ DEEPEST = 8
 INSIDE = {"checkpoints", "agent", "films", "node_modules", "__pycache__"}
 """Names of folders in which there are no runs of their own."""
 
+COPY = re.compile(r"\.|checkpoint_\d+$")
+"""Names of hidden folders, and of the copies of runs that Ray keeps of a population."""
+
 
 class Late(Exception):  # noqa: N818
     """A disk answered too late: another thread has taken the place of this one."""
@@ -50,7 +54,7 @@ def folders(
             for entry in scandir(here) if wanted else ():
                 if not entry.is_dir(follow_symlinks=False):
                     files.add(entry.name)
-                elif entry.name not in INSIDE and entry.name[0] != ".":
+                elif entry.name not in INSIDE and not COPY.match(entry.name):
                     below.append(entry.name)
         if depth < DEEPEST:
             todo += [(here / name, depth + 1) for name in sorted(below, reverse=True)]
@@ -60,7 +64,10 @@ def folders(
 
 def sweep_of(run: Path, everything: dict[Path, set[str]]) -> Path | None:
     """The sweep that a run is a cell of: its KIND/RUN.json is beside it. A kind may be GROUP/KIND,
-    and a sweep's folder has a table once a cell is complete."""
+    and a sweep's folder has a table once a cell is complete. A population's runs are in its
+    folder's runs/."""
+    if run.parent.name == "runs" and "population.json" in everything.get(run.parent.parent, ()):
+        return run.parent.parent
     if f"{run.name}.json" not in everything.get(run.parent, ()):
         return None
     above = [path for path in run.parent.parents if path in everything]

@@ -26,6 +26,11 @@ def test_a_curve_has_a_columns_rows_over_steps_or_time(tmp_path: Path) -> None:
     assert draw({"one": run}, x="seconds")[0]["x"] == [1, 2, 3, 4, 5]
 
 
+def test_a_curve_is_the_mean_of_a_window_of_rows(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", rows=4, steps=400)  # whose entropy is 2, 4, 6, 1
+    assert draw({"one": run}, window=3)[0]["y"] == pytest.approx([2, 3, 4, 11 / 3])
+
+
 def test_a_long_curve_is_thinned_to_means(tmp_path: Path) -> None:
     run = make_run(tmp_path / "one", rows=3 * POINTS, steps=30_000)
     (curve,) = draw({"one": run}, "episodes/l")
@@ -93,6 +98,19 @@ def test_a_long_text_is_cut_and_kept_once(tmp_path: Path) -> None:
     (run / "episodes.csv").write_text(f"step,level\n1,{'x' * 1_000}\n2,{'x' * 1_000}\n")
     one, other = Tables().of(run, "episodes").texts["level"]
     assert len(one) == 200 and one is other
+
+
+def test_a_heat_map_has_zones_above_their_levels(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one")
+    rows = [f"{step},{level},{r}" for step, level, r in
+            [(100, "G:A.Act1", 1), (100, "G:A.Act2", 3), (4_000, "G:B.Act1", 5)]]  # fmt: skip
+    (run / "episodes.csv").write_text("\n".join(["step,level,r", *rows, ""]))
+    heat = Tables().heat(run)
+    assert heat["levels"] == ["A", "B", "G:A.Act1", "G:A.Act2", "G:B.Act1"]
+    assert [(row[0], row[-1]) for row in heat["returns"]][:2] == [
+        pytest.approx((2, np.nan), nan_ok=True),
+        pytest.approx((np.nan, 5), nan_ok=True),
+    ]
 
 
 def test_only_the_newest_tables_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

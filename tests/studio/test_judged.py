@@ -12,7 +12,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.studio import agents
 from retro_agents.studio.files import checkpoints_of
 from retro_agents.studio.index import Index
-from retro_agents.studio.judged import Entry, contests, scores_of
+from retro_agents.studio.judged import Entry, contests, scores_of, sweeps
 from tests.studio.conftest import processes
 from tests.studio.runs import (
     LEVELS,
@@ -181,6 +181,33 @@ def test_a_sweeps_cells_have_their_states_and_means(client: Any) -> None:
     assert sweep["id"] == "sweep" and sweep["table"].startswith("| rate")
     assert found["rate=2", "all-0"] == 1_500 and found["rate=1", "all-1"] == 1_000.5
     assert found["rate=2", "all-1"] == 1_200  # not complete: of its newest episodes
+
+
+@pytest.mark.parametrize(
+    ("cell", "record", "note"),
+    [
+        ("trial-000/all-0", "trial-000/all-0.json", "search.json"),
+        ("runs/train_1_00000", "result.json", "population.json"),
+    ],
+)
+def test_a_search_and_a_population_have_cells(
+    tmp_path: Path, cell: str, record: str, note: str
+) -> None:
+    make_run(tmp_path / "sweep" / cell)
+    make_run(tmp_path / "sweep" / "population" / "train_1_00000" / "checkpoint_000000")
+    for name in (record, note):
+        write(tmp_path / "sweep" / name, {})
+    index = Index(tmp_path)
+    assert [row.id for row in index.ask()] == [f"sweep/{cell}"]
+    (found,) = sweeps(index)
+    kind, name = cell.split("/")
+    assert [(one["kind"], one["name"]) for one in found["cells"]] == [(kind, name)]
+
+
+def test_where_the_newest_episodes_ended_is_sent(client: Any) -> None:
+    given = {"run": "a0", "level": LEVELS[1], "ended": "lost"}
+    ends = client.ask("/api/episodes", query=given)[1]["ends"]
+    assert ends == [[LEVELS[1], 0.5, False]] * 4
 
 
 def test_a_jerk_run_offers_its_sequences_and_recordings(studio: Any, tmp_path: Path) -> None:

@@ -48,6 +48,15 @@ async function picture(page: Page, name: string): Promise<void> {
   await page.setViewportSize(WIDE);
 }
 
+/** Let the server answer for all runs at each beat, and change what it says. */
+async function answering(page: Page, change: (runs: { id: string }[]) => object[]): Promise<void> {
+  await page.route(/api\/runs/, async (route) => {
+    const found = await route.fetch({ url: route.request().url().split("?")[0] });
+    const answer = await found.json();
+    await route.fulfill({ json: { ...answer, rows: change(answer.rows) } });
+  });
+}
+
 /** A test on a page, which must not make errors, and must fit a phone too. */
 function onPage(name: string, hash: string, check: (page: Page) => Promise<void>): void {
   test.skipIf(!RUNS)(name, async () => {
@@ -68,6 +77,7 @@ function onPage(name: string, hash: string, check: (page: Page) => Promise<void>
       }
       expect(errors).toEqual([]);
     } finally {
+      await page.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
     }
   });
@@ -103,6 +113,40 @@ onPage(
   },
 );
 
+onPage("the run that was opened last is shown, whichever answer comes last", "", async (page) => {
+  let release = () => {};
+  const held = new Promise<void>((free) => (release = free));
+  await page.route(/api\/run\?run=ppo2-0/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "ppo2-0" }).click();
+  await page.getByRole("button", { name: "ppo2-1" }).click();
+  const title = page.locator(".about h2", { hasText: "ppo2-1" });
+  await title.waitFor();
+  const late = page.waitForResponse(/api\/run\?run=ppo2-0/);
+  release();
+  await (await late).finished();
+  await page.evaluate(() => new Promise((drawn) => setTimeout(drawn)));
+  expect(await title.count()).toBe(1);
+});
+
+onPage("metrics that a run writes later are offered", "", async (page) => {
+  await page.route(/api\/columns/, (route) => route.fulfill({ json: ["episodes/r"] }), {
+    times: 1,
+  });
+  await answering(page, (runs) => runs);
+  await page.getByLabel("Draw ppo2-0").check();
+  await page.getByText("Metrics (1)").waitFor();
+  await page.getByText(/Metrics \([2-9]\)/).waitFor();
+});
+
+onPage("a running run's speed says how much time is left", "", async (page) => {
+  const change = { state: "running", speed: 100, steps: 640_000, timesteps: 1_000_000 };
+  await answering(page, (runs) => runs.map((run) => ({ ...run, ...change })));
+  await page.locator(".run .speed", { hasText: "100 steps/s1 h 0 min left" }).first().waitFor();
+});
+
 onPage("the form shows its command, and refuses what would not start", "", async (page) => {
   await page.getByText("Start a run").click();
   const command = page.getByLabel("The same as");
@@ -118,6 +162,10 @@ onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump"
   );
   await page.locator("nav a", { hasText: "Runs" }).click();
   await page.locator(".run[data-run]").first().waitFor();
+});
+
+onPage("JERK learns on the page", "#/learn", async (page) => {
+  await page.locator("button", { hasText: "Learn this act" }).waitFor();
 });
 
 onPage("a person plays", "#/play?act=TideGrotto.Act1", async (page) => {
@@ -159,9 +207,12 @@ onPage(
     await second.close();
     await page.keyboard.down("ArrowLeft");
     await page.locator(".pane .line", { hasText: "you play" }).waitFor();
+    await page.evaluate(() => dispatchEvent(new Event("blur"))); // as on a change of windows
+    await page.locator(".pane .line", { hasNotText: "you play" }).first().waitFor();
   },
 );
 
+const LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1";
 const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
 onPage(
   "two agents are shown in step until both have ended, and who is ahead is said",
@@ -203,7 +254,40 @@ onPage("episodes are filtered", "#/episodes?run=ppo2-0", async (page) => {
   await page.getByLabel("Return from").fill("1400");
   await page.getByLabel("Return from").press("Enter");
   await page.getByText("40 episodes of ppo2-0").waitFor();
+  await page.getByLabel("Level").selectOption({ label: "BrambleWood.Act5" });
+  await page.getByLabel("Run").selectOption("jerk");
+  await page.getByText("8 episodes of jerk").waitFor();
+  expect(await page.getByLabel("Return from").inputValue()).toBe("1400"); // as it still applies
 });
+
+onPage("where episodes ended is drawn for each level", "#/episodes?run=ppo2-0", async (page) => {
+  const rows = page.locator(".ends .heat-row");
+  await rows.nth(4).waitFor();
+  expect(await rows.allTextContents()).toEqual(
+    [1, 2, 3, 4, 5].map((act) => `BrambleWood.Act${act}20 of 40`),
+  );
+  const drawn = await rows.locator("canvas").evaluateAll((all) =>
+    (all as HTMLCanvasElement[]).map((one) => {
+      const { data } = one.getContext("2d")!.getImageData(0, 0, one.width, 1);
+      return Array.from({ length: one.width }, (_, i) => i).filter((i) => data[4 * i + 3]);
+    }),
+  );
+  expect(drawn).toEqual(new Array(5).fill([25])); // of 50: half of the way
+});
+
+onPage(
+  "more episodes come once, however often they are asked for",
+  "#/episodes?run=ppo2-0",
+  async (page) => {
+    await page.locator("tbody tr").nth(99).waitFor();
+    await page.getByRole("button", { name: "More" }).evaluate((more: HTMLButtonElement) => {
+      more.click();
+      more.click();
+    });
+    await page.locator("tbody tr").nth(199).waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(200);
+  },
+);
 
 onPage("an episode that was recorded is replayed", "#/episodes?run=jerk", async (page) => {
   await page.locator("td a", { hasText: "Replay" }).click();
@@ -219,6 +303,27 @@ onPage("runs are compared, and the comparison is saved as one file", "#/compare"
   const saved = page.waitForEvent("download");
   await page.getByText("Save as one HTML file").click();
   expect((await saved).suggestedFilename()).toBe("comparison.html");
+});
+
+onPage("a chosen run that is gone is not compared", "#/compare", async (page) => {
+  for (const entry of ["ppo2-0", "ppo2-1", "faster"])
+    await page.getByLabel(entry, { exact: true }).check();
+  await answering(page, (runs) => runs.filter(({ id }) => id !== "ppo2-0"));
+  await page.locator("nav a", { hasText: "Sweeps" }).click();
+  await page.locator("nav a", { hasText: "Compare" }).click();
+  await page.locator("label", { hasText: /^ppo2-0$/ }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.locator("h2", { hasText: "Compared with ppo2-1" }).waitFor();
+});
+
+onPage("a contest is started from its form, and is played", "#/contests", async (page) => {
+  await page.getByText("Start a contest").click();
+  const wanted = { Agent: "random", Levels: LEVEL, "Agent steps": "200", Seeds: "1", Name: "new" };
+  for (const [label, value] of Object.entries(wanted))
+    await page.getByLabel(label, { exact: true }).fill(value);
+  await page.locator(".start", { hasText: /contest\.run --agent random/ });
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.locator("tr", { hasText: /random.*new.*1 of 1 played/ }).waitFor({ timeout: 60_000 });
 });
 
 onPage("contests make a leaderboard", "#/contests", async (page) => {

@@ -5,7 +5,13 @@ import { ask, type Curve } from "./api";
 import { Plot } from "./plot";
 import { nameOf } from "./text";
 
-const FIRST = ["episodes/r", "episodes/finished", "metrics/loss", "metrics/entropy"];
+const FIRST = [
+  "episodes/r",
+  "episodes/finished",
+  "metrics/loss",
+  "metrics/value_loss",
+  "metrics/entropy",
+];
 const MOST_PLOTS = 12;
 
 export class Charts {
