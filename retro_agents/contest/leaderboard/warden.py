@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import socket
+import struct
 import sys
 import threading
 from pathlib import Path
@@ -21,6 +22,9 @@ COVERED = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 SUBREAPER = 36
 BIND, NEW_MOUNTS, NEW_USER = 0x1000, 0x20000, 0x10000000
 READ_ONLY, SET_ATTRIBUTES, BELOW = 1, 442, 0x8000
+NEW_SESSION = 1
+KEYS, COUNTER = {"x86_64": (250, 298), "aarch64": (219, 241)}.get(os.uname().machine, (-1, -1))
+"""The numbers of the calls keyctl and perf_event_open."""
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -56,6 +60,7 @@ def hide(*, folder: str, kept: list[str], secret: list[str]) -> int:
     with the run. kept: what it may read in covered folders. secret: what it may not read.
 
     Returns a descriptor of a /proc that can be written to."""
+    called(min(0, LIBC.syscall(KEYS, NEW_SESSION, None)))
     run, proc = Path(folder), Path("/proc")
     places = {path: os.open(path, os.O_PATH) for path in (run, *map(Path, kept))}
     protect(Path("/"), below=True)
@@ -114,6 +119,14 @@ def end_all(first: int) -> None:
             return
 
 
+def clock() -> int:
+    """A descriptor that counts the nanoseconds of CPU time of this process and of all that it
+    starts, waited for or not; negative if the system refuses one."""
+    inherit, without_kernel = 1 << 1, 1 << 5
+    about = struct.pack("IIQQQQQIIQ", 1, 64, 1, 0, 0, 0, inherit | without_kernel, 0, 0, 0)
+    return LIBC.syscall(COUNTER, about, 0, -1, -1, 8) if sys.platform == "linux" else -1
+
+
 def main() -> None:
     """Let a command run until it ends, or until the other end of the channel closes."""
     channel = socket.socket(fileno=int(sys.argv[1]))
@@ -122,6 +135,7 @@ def main() -> None:
     proc = hide(**said["hide"]) if said["hide"] else 0
     if sys.platform == "linux":
         called(LIBC.prctl(SUBREAPER, 1, 0, 0, 0))
+    counter = clock()
     first = os.fork()
     if not first:
         become(sys.argv[2:], **said["become"], proc=proc)
@@ -135,8 +149,10 @@ def main() -> None:
     os.waitpid(first, 0)
     end_all(first)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    counted = int.from_bytes(os.read(counter, 8), sys.byteorder) / 1e9 if counter >= 0 else 0.0
+    seconds = max(counted, used.ru_utime + used.ru_stime)
     with contextlib.suppress(OSError):
-        channel.sendall(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss]).encode())
+        channel.sendall(json.dumps([seconds, used.ru_maxrss]).encode())
 
 
 if __name__ == "__main__":
