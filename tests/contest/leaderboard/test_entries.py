@@ -63,7 +63,7 @@ def test_an_entry_holds_no_links(board, refused):
 
 
 def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
-    folder = board.entry(onnx="net.onnx", machine="cpu")
+    folder = board.entry(onnx="net.onnx")
     shutil.copy(ROOT / "web" / "agents" / "rainbow.onnx", folder / "net.onnx")
     for module in ("numpy", "resource"):
         (folder / f"{module}.py").write_text("raise SystemExit('a file of the entry was imported')")
