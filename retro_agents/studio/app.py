@@ -197,6 +197,10 @@ class Studio:
         headers = {"Content-Security-Policy": ALONE}
         return Response(target.read_bytes(), 200, headers, "text/html")
 
+    def plot(self, request: Request) -> Response:
+        """A sweep's plot."""
+        return FileResponse(judged.plot_of(self.index, request.query_params.get("sweep", "")))
+
     def watchable(self, _: Request) -> Response:
         """The agents that the page can show."""
         return answer(self.agents.known())
@@ -276,6 +280,7 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         "/api/file": studio.file,
         "/api/contests": lambda _: answer(judged.contests(studio.index)),
         "/api/sweeps": lambda _: answer(judged.sweeps(studio.index)),
+        "/api/plot": studio.plot,
         "/api/agents": studio.watchable,
     }
     writes: dict[str, Callable[..., Any]] = {

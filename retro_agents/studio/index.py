@@ -144,6 +144,11 @@ class Index:
         self.ask()
         return self._chosen(self.contests, name, "contest")
 
+    def sweep(self, name: str) -> Path:
+        """The folder of a sweep, see `run`."""
+        self.ask()
+        return self._chosen(self.sweeps, name, "sweep")
+
     def _chosen(self, among: dict[str, Path], name: str, what: str) -> Path:
         if self.is_slow(name):
             raise UserError(f"the disk of {name} does not answer")

@@ -22,6 +22,8 @@ from retro_agents.studio.writers import locks, writer_of
 
 MOST = 20
 """Entries of a comparison."""
+PLOT = "plot.png"
+"""The file of a sweep's plot."""
 MOST_TEXT = 1 << 18
 """Bytes of a sweep's table that are read."""
 
@@ -138,7 +140,8 @@ def contest(folder: Path) -> dict[str, Any]:
 
 
 def sweeps(index: Index) -> list[dict[str, Any]]:
-    """A grid for each sweep: its cells with their states, and its table as text."""
+    """A grid for each sweep: its cells with their states, its table as text, and when its plot was
+    drawn, in seconds since 1970; 0: not yet."""
     rows = {row.id: row for row in index.ask()}
     found = []
     for name, folder in index.sweeps.items():
@@ -147,9 +150,20 @@ def sweeps(index: Index) -> list[dict[str, Any]]:
             for run in index.cells[name]
             if run in rows
         ]
-        text = "" if index.is_slow(name) else text_of(folder / "table.md")
-        found.append({"id": name, "cells": cells, "table": text})
+        text, drawn = "", 0.0
+        if not index.is_slow(name):
+            text = text_of(folder / "table.md")
+            with suppress(OSError):
+                drawn = os.lstat(folder / PLOT).st_mtime
+        found.append({"id": name, "cells": cells, "table": text, "drawn": drawn})
     return found
+
+
+def plot_of(index: Index, name: str) -> Path:
+    """The file of a sweep's plot. Raises OSError if there is none."""
+    path = index.sweep(name) / PLOT
+    opened(path).close()
+    return path
 
 
 def cell(run: Path, sweep: Path, row: Any, *, reads: bool) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def same(file: os.DirEntry[str], here: os.stat_result) -> bool:
 
 def is_locked(folder: Path) -> bool:
     """Whether another process has locked a folder. Tries to lock it, one thread at a time."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         with TRYING:
             return not lock_descriptor(descriptor, blocking=False)

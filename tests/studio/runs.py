@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retro_agents.studio.games import png
 from tests.runs import ROOT
 
 RECORDING = ROOT / "web" / "tests" / "recording.bk2"
@@ -69,6 +70,7 @@ def make_sweep(folder: Path) -> Path:
             run = make_run(folder / f"rate={rate}" / f"all-{seed}", seed=seed, rate=rate)
             record = {"made": {}, "levels": {"one": 1_000 * rate, "two": 1_000 + seed}}
             write(run.with_name(f"{run.name}.json"), {"made": {}} if rate + seed == 3 else record)
+    (folder / "plot.png").write_bytes(png(np.full((90, 160), 200, np.uint8)))
     (folder / "table.md").write_text("| rate | return |\n|---|---|\n| 1 | 1,000 |\n\nMeans.\n")
     return folder
 

@@ -61,6 +61,7 @@ def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: 
         ("/api/curves", {"run": "one", "column": bad}),
         ("/api/file", {"run": "one", "file": bad}),
         ("/api/report", {"contest": bad}),
+        ("/api/plot", {"sweep": bad}),
         ("/api/player", {"agent": bad}),
         ("/api/player", {"agent": f"one@{bad}"}),
         ("/assets/" + bad.replace("\0", ""), {}),

@@ -183,6 +183,14 @@ def test_a_sweeps_cells_have_their_states_and_means(client: Any) -> None:
     assert found["rate=2", "all-1"] == 1_200  # not complete: of its newest episodes
 
 
+def test_a_sweeps_plot_is_given_and_no_link_followed(client: Any, tmp_path: Path) -> None:
+    status, plot = client.ask("/api/plot", query={"sweep": "sweep"})
+    assert (status, plot[1:4]) == (200, b"PNG")
+    linked(tmp_path / "runs" / "sweep" / "plot.png")
+    for name in ("sweep", "../x"):
+        assert client.ask("/api/plot", query={"sweep": name})[0] == 400
+
+
 @pytest.mark.parametrize(
     ("cell", "record", "note"),
     [

@@ -1,87 +1,11 @@
-/** The studio's pages in a browser, on runs that tests/studio/runs.py makes. */
+/** The studio's pages of runs, episodes, contests and sweeps in a browser. */
 
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { CHROMIUM, launched } from "./browser";
+import { expect } from "vitest";
+import { answering, onPage, picture } from "./studio";
 
-const ROOT = new URL("../..", import.meta.url).pathname;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PYTHON = `${ROOT}.venv/bin/python`;
-const RUNS = CHROMIUM && existsSync(PYTHON);
-let folder = "";
-let studio: ChildProcess;
-let browser: Browser;
-let address = "";
-
-beforeAll(async () => {
-  if (!RUNS) return;
-  folder = mkdtempSync(`${tmpdir()}/studio-`);
-  execFileSync(PYTHON, ["-m", "tests.studio.runs", folder], { cwd: ROOT });
-  const words = ["-m", "retro_agents.studio", folder, "--port", "0", "--no-browser"];
-  studio = spawn(PYTHON, words, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
-  address = await new Promise((found) =>
-    studio.stdout!.once("data", (said) => found(/http:\S+/.exec(String(said))![0])),
-  );
-  browser = await launched();
-});
-afterAll(async () => {
-  await browser?.close();
-  studio?.kill();
-  if (folder) rmSync(folder, { recursive: true });
-});
-
-const WIDE = { width: 1400, height: 900 };
-const NARROW = { width: 390, height: 844 };
-
-/** Pictures of a page, where PICTURES names a folder for them. */
-async function picture(page: Page, name: string): Promise<void> {
-  if (!process.env.PICTURES) return;
-  for (const size of [WIDE, NARROW]) {
-    await page.setViewportSize(size);
-    const path = `${process.env.PICTURES}/${name}-${size.width}.png`;
-    await page.screenshot({ path, fullPage: true });
-  }
-  await page.setViewportSize(WIDE);
-}
-
-/** Let the server answer for all runs at each beat, and change what it says. */
-async function answering(page: Page, change: (runs: { id: string }[]) => object[]): Promise<void> {
-  await page.route(/api\/runs/, async (route) => {
-    const found = await route.fetch({ url: route.request().url().split("?")[0] });
-    const answer = await found.json();
-    await route.fulfill({ json: { ...answer, rows: change(answer.rows) } });
-  });
-}
-
-/** A test on a page, which must not make errors, and must fit a phone too. */
-function onPage(name: string, hash: string, check: (page: Page) => Promise<void>): void {
-  test.skipIf(!RUNS)(name, async () => {
-    const context = await browser.newContext({ viewport: WIDE });
-    const page = await context.newPage();
-    const errors: string[] = [];
-    page.on("pageerror", (error) => errors.push(error.message));
-    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-    await page.goto(address);
-    await page.goto(`${address.split("?")[0]}${hash}`);
-    try {
-      await check(page);
-      await picture(page, name.replace(/\W+/g, "-"));
-      for (const size of [WIDE, NARROW]) {
-        await page.setViewportSize(size);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        expect(wide).toBeLessThanOrEqual(size.width);
-      }
-      expect(errors).toEqual([]);
-    } finally {
-      await page.unrouteAll({ behavior: "ignoreErrors" });
-      await context.close();
-    }
-  });
-}
 
 onPage("runs have rows, whatever their names and files hold", "", async (page) => {
   await page.locator(".run[data-run]").nth(6).waitFor();
@@ -156,99 +80,7 @@ onPage("the form shows its command, and refuses what would not start", "", async
   await page.locator(".start .flaw", { hasText: "--timesteps" }).waitFor();
 });
 
-onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump", async (page) => {
-  await page.waitForFunction(() =>
-    /[1-9]\d* points/.test(document.querySelector(".line")!.textContent!),
-  );
-  await page.locator("nav a", { hasText: "Runs" }).click();
-  await page.locator(".run[data-run]").first().waitFor();
-});
-
-onPage("JERK learns on the page", "#/learn", async (page) => {
-  await page.locator("button", { hasText: "Learn this act" }).waitFor();
-});
-
-onPage("a person plays", "#/play?act=TideGrotto.Act1", async (page) => {
-  await page.locator(".line", { hasText: "Tide Grotto 1" }).waitFor();
-  await page.keyboard.down("ArrowRight");
-  await page.locator(".line", { hasText: /[1-9]\d* points/ }).waitFor();
-});
-
-const twice = encodeURIComponent;
-const JERK = [
-  "jerk@step-000000000",
-  "jerk@recordings/env-00/BrambleDash-Genesis-v0-BrambleWood.Act1-000005.bk2",
-].map(twice);
-onPage(
-  "a JERK run's sequence and a recording race in the browser's own engine",
-  `#/race?act=TideGrotto.Act1&players=${twice(JERK.join())}`,
-  async (page) => {
-    await page.locator(".screen .name", { hasText: "jerk after 0 steps" }).waitFor();
-    await page.locator(".screen .name", { hasText: "jerk: BrambleDash" }).waitFor();
-    await page.getByLabel("Speed").selectOption("4");
-    await page.locator(".screen .banner", { hasText: "1,914 points" }).waitFor();
-  },
-);
-
-onPage(
-  "an emulator's game is shown, a key moves the hero, and a second tab does no harm",
-  "#/live?agent=run-and-jump&level=BrambleDash-Genesis-v0:BrambleWood.Act1",
-  async (page) => {
-    await page
-      .locator(".pane .line", { hasText: /points after [1-9]/ })
-      .first()
-      .waitFor();
-    const second = await page.context().newPage();
-    await second.goto(page.url());
-    await second
-      .locator(".pane .line", { hasText: /points after [1-9]/ })
-      .first()
-      .waitFor();
-    await second.close();
-    await page.keyboard.down("ArrowLeft");
-    await page.locator(".pane .line", { hasText: "you play" }).waitFor();
-    await page.evaluate(() => dispatchEvent(new Event("blur"))); // as on a change of windows
-    await page.locator(".pane .line", { hasNotText: "you play" }).first().waitFor();
-  },
-);
-
 const LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1";
-const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
-onPage(
-  "two agents are shown in step until both have ended, and who is ahead is said",
-  `#/live?${PAIR}`,
-  async (page) => {
-    const steps = async () =>
-      (await page.locator(".pane .line").allTextContents()).map(
-        (line) => /after (\d+) steps/.exec(line)?.[1],
-      );
-    await page.locator(".verdict", { hasText: /^After \d+ steps/ }).waitFor();
-    await page.locator("button", { hasText: "Step" }).click();
-    const [one, other] = await steps();
-    expect(one).toBe(other);
-    await picture(page, "in-step");
-    await page.getByLabel("Speed").selectOption("4");
-    await page.locator("button", { hasText: "Resume" }).click();
-    await page.locator(".verdict", { hasText: /^Both have ended: .* is ahead by/ }).waitFor();
-    expect(await steps()).toEqual(["60", "24"]);
-    expect(await page.locator(".pane .banner").allTextContents()).toEqual([
-      "Ended after 60 steps",
-      "Ended after 24 steps",
-    ]);
-    await picture(page, "ended");
-    await page.locator("button", { hasText: "Next episode" }).click();
-    await page.locator(".pane .line", { hasText: "Episode 2" }).nth(1).waitFor();
-  },
-);
-
-onPage(
-  "a game that cannot be played is told",
-  "#/live?agent=nobody&level=nowhere",
-  async (page) => {
-    await page.locator(".notice", { hasText: "no such agent" }).waitFor();
-  },
-);
-
 onPage("episodes are filtered", "#/episodes?run=ppo2-0", async (page) => {
   await page.getByText("200 episodes of ppo2-0").waitFor();
   await page.getByLabel("Return from").fill("1400");
@@ -332,7 +164,10 @@ onPage("contests make a leaderboard", "#/contests", async (page) => {
   await page.locator("details[open] td", { hasText: "2,100" }).first().waitFor();
 });
 
-onPage("a sweep has a grid", "#/sweeps", async (page) => {
+onPage("a sweep has a plot and a grid", "#/sweeps", async (page) => {
+  const plot = page.getByAltText("Plot of sweep");
+  await expect.poll(() => plot.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(160);
+  await picture(page, "sweep");
   await page.locator(".grid td a", { hasText: "1,500" }).click();
   await page.locator(".about .heat-row").first().waitFor();
 });

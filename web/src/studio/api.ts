@@ -189,4 +189,6 @@ export interface Sweep {
   id: string;
   cells: Cell[];
   table: string;
+  /** When its plot was drawn; 0: not yet. */
+  drawn: number;
 }

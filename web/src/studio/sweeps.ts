@@ -42,7 +42,7 @@ export class Sweeps implements View {
   }
 }
 
-function sweepBox({ id, cells, table: text }: Sweep): HTMLElement {
+function sweepBox({ id, cells, table: text, drawn }: Sweep): HTMLElement {
   const kinds = [...new Set(cells.map(({ kind }) => kind))];
   const names = [...new Set(cells.map(({ name }) => name))];
   const means = cells.flatMap(({ mean }) => mean ?? []);
@@ -62,6 +62,11 @@ function sweepBox({ id, cells, table: text }: Sweep): HTMLElement {
     table(["", ...names], rows, { class: "grid" }),
     h("p", {}, h("a", { href: curves }, "Curves of its runs")),
     ...markdown(text),
+    drawn > 0 &&
+      h("img", {
+        src: `/api/plot?${queryOf({ sweep: id, at: String(drawn) })}`,
+        alt: `Plot of ${id}`,
+      }),
   );
 }
 

@@ -1,0 +1,86 @@
+"""Who writes to a run, and how it is stopped."""
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retro_agents.ground.errors import UserError
+from retro_agents.run.folder import alone_in
+from retro_agents.studio import app, writers
+from tests.runs import ROOT
+from tests.studio.runs import make_run
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from retro_agents.run.folder import alone_in, interruptible
+run = Path(sys.argv[1])
+with alone_in(run), interruptible(run) as stopped:
+    print("begun", flush=True)
+    while not stopped():
+        time.sleep(0.01)
+    (run / "saved").touch()
+"""
+
+
+def test_a_running_run_is_stopped_and_saves(studio: Any, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "runs" / "one", timesteps=9_000)
+    client = studio(run.parent)
+    command = [sys.executable, "-c", WRITER, str(run)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as it:
+        assert it.stdout is not None and it.stdout.readline()
+        assert client.rows(lambda rows: rows["one"]["state"] == "running")["one"]["speed"] == 100
+        assert client.ask("/api/stop", {"run": "one"})[0] == 200
+        it.wait(30)
+    assert (run / "saved").exists()
+    assert client.rows(lambda rows: rows["one"]["state"] == "stopped")["one"]["error"] == ""
+    assert client.ask("/api/stop", {"run": "one"})[0] == 400
+
+
+def test_a_second_stop_at_the_same_moment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "one")
+    both, stopped = threading.Barrier(2), list[Path]()
+    monkeypatch.setattr(app, "writer_of", lambda folder, known: both.wait(60) and 0)
+    monkeypatch.setattr(app, "stop", stopped.append)
+    found = app.Studio(tmp_path, tmp_path)
+    with ThreadPoolExecutor(2) as threads:
+        asked = [threads.submit(found.stop_once, "one") for _ in range(2)]
+    assert sorted(one.exception() is None for one in asked) == [False, True]
+    assert stopped == [tmp_path / "one"]
+
+
+def test_a_stop_that_failed_may_be_asked_for_again(tmp_path: Path) -> None:
+    make_run(tmp_path / "one")
+    for _ in range(2):
+        with pytest.raises(UserError, match="no process writes"):
+            app.Studio(tmp_path, tmp_path).stop_once("one")
+
+
+def forbidden(path: str) -> Any:
+    raise PermissionError(errno.EACCES, "Permission denied", path)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_writer_of_another_user_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    run = make_run(tmp_path / "one")
+    known = {run.stat().st_ino: [0]}
+    monkeypatch.setattr(writers, "locks", lambda: known)
+    monkeypatch.setattr(os, "scandir", forbidden)
+    with alone_in(run) if held else nullcontext():
+        assert writers.writer_of(run, known) == (writers.UNKNOWN if held else 0)
+        with pytest.raises(UserError, match="does not say which" if held else "no process"):
+            writers.stop(run)

@@ -1,0 +1,96 @@
+/** The studio's pages of games in a browser. */
+
+import { expect } from "vitest";
+import { onPage, picture } from "./studio";
+
+onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump", async (page) => {
+  await page.waitForFunction(() =>
+    /[1-9]\d* points/.test(document.querySelector(".line")!.textContent!),
+  );
+  await page.locator("nav a", { hasText: "Runs" }).click();
+  await page.locator(".run[data-run]").first().waitFor();
+});
+
+onPage("JERK learns on the page", "#/learn", async (page) => {
+  await page.locator("button", { hasText: "Learn this act" }).waitFor();
+});
+
+onPage("a person plays", "#/play?act=TideGrotto.Act1", async (page) => {
+  await page.locator(".line", { hasText: "Tide Grotto 1" }).waitFor();
+  await page.keyboard.down("ArrowRight");
+  await page.locator(".line", { hasText: /[1-9]\d* points/ }).waitFor();
+});
+
+const twice = encodeURIComponent;
+const JERK = [
+  "jerk@step-000000000",
+  "jerk@recordings/env-00/BrambleDash-Genesis-v0-BrambleWood.Act1-000005.bk2",
+].map(twice);
+onPage(
+  "a JERK run's sequence and a recording race in the browser's own engine",
+  `#/race?act=TideGrotto.Act1&players=${twice(JERK.join())}`,
+  async (page) => {
+    await page.locator(".screen .name", { hasText: "jerk after 0 steps" }).waitFor();
+    await page.locator(".screen .name", { hasText: "jerk: BrambleDash" }).waitFor();
+    await page.getByLabel("Speed").selectOption("4");
+    await page.locator(".screen .banner", { hasText: "1,914 points" }).waitFor();
+  },
+);
+
+onPage(
+  "an emulator's game is shown, a key moves the hero, and a second tab does no harm",
+  "#/live?agent=run-and-jump&level=BrambleDash-Genesis-v0:BrambleWood.Act1",
+  async (page) => {
+    await page
+      .locator(".pane .line", { hasText: /points after [1-9]/ })
+      .first()
+      .waitFor();
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second
+      .locator(".pane .line", { hasText: /points after [1-9]/ })
+      .first()
+      .waitFor();
+    await second.close();
+    await page.keyboard.down("ArrowLeft");
+    await page.locator(".pane .line", { hasText: "you play" }).waitFor();
+    await page.evaluate(() => dispatchEvent(new Event("blur"))); // as on a change of windows
+    await page.locator(".pane .line", { hasNotText: "you play" }).first().waitFor();
+  },
+);
+
+const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
+onPage(
+  "two agents are shown in step until both have ended, and who is ahead is said",
+  `#/live?${PAIR}`,
+  async (page) => {
+    const steps = async () =>
+      (await page.locator(".pane .line").allTextContents()).map(
+        (line) => /after (\d+) steps/.exec(line)?.[1],
+      );
+    await page.locator(".verdict", { hasText: /^After \d+ steps/ }).waitFor();
+    await page.locator("button", { hasText: "Step" }).click();
+    const [one, other] = await steps();
+    expect(one).toBe(other);
+    await picture(page, "in-step");
+    await page.getByLabel("Speed").selectOption("4");
+    await page.locator("button", { hasText: "Resume" }).click();
+    await page.locator(".verdict", { hasText: /^Both have ended: .* is ahead by/ }).waitFor();
+    expect(await steps()).toEqual(["60", "24"]);
+    expect(await page.locator(".pane .banner").allTextContents()).toEqual([
+      "Ended after 60 steps",
+      "Ended after 24 steps",
+    ]);
+    await picture(page, "ended");
+    await page.locator("button", { hasText: "Next episode" }).click();
+    await page.locator(".pane .line", { hasText: "Episode 2" }).nth(1).waitFor();
+  },
+);
+
+onPage(
+  "a game that cannot be played is told",
+  "#/live?agent=nobody&level=nowhere",
+  async (page) => {
+    await page.locator(".notice", { hasText: "no such agent" }).waitFor();
+  },
+);
