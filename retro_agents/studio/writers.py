@@ -17,6 +17,7 @@ Locks = dict[int, list[int]]
 UNKNOWN = -1
 """The writer where the system does not say which process it is."""
 TRYING = threading.Lock()
+"""Held while a thread tries a lock, which would seem to be taken to another thread."""
 
 
 def locks() -> Locks | None:
@@ -61,12 +62,12 @@ def same(file: os.DirEntry[str], here: os.stat_result) -> bool:
 
 def is_locked(folder: Path) -> bool:
     """Whether another process has locked a folder. Tries to lock it, one thread at a time."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        with TRYING:
+    with TRYING:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
             return not lock_descriptor(descriptor, blocking=False)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def catches(pid: int, number: int) -> bool:

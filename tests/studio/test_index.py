@@ -1,6 +1,7 @@
 """What a row says of a run's files, whatever state they are in."""
 
 import errno
+import json
 import os
 import sys
 from functools import partial
@@ -8,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from retro_agents.ground.errors import UserError
-from retro_agents.studio import files, index, row
+from retro_agents.studio import app, files, index, row
 from retro_agents.studio.files import Table
-from retro_agents.studio.row import described, history, mark_of
+from retro_agents.studio.row import Row, described, history, mark_of
 from tests.studio.runs import RECORDED, make_contest, make_jerk, make_run, make_sweep, write
 
 
@@ -157,6 +159,21 @@ def test_a_run_that_began_while_nobody_looked_is_found_at_once(
     monkeypatch.setattr(index, "LONGEST", 0.0)
     make_run(tmp_path / "runs" / "second")
     assert client.ask("/api/run", query={"run": "second"})[0] == 200
+
+
+def test_what_changes_during_an_answer_is_not_taken_for_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = app.Studio(tmp_path, tmp_path)
+    before = found.index.revision
+
+    def changing() -> list[Row]:
+        found.index.revision += 1
+        return []
+
+    monkeypatch.setattr(found.index, "ask", changing)
+    answer: Any = found.runs(Request({"type": "http", "query_string": b""}))
+    assert json.loads(answer.body)["version"] == f"{before} 0 0"
 
 
 WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.truncate"}
