@@ -9,11 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from retro_agents.contest.leaderboard import warden
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.requirements import ROOT
 from retro_agents.ground.temporary import temporary_folder
 
+WARDEN = Path(__file__).with_name("warden.py")
+"""Not imported, since it needs modules that not every system has."""
 LINUX = sys.platform == "linux"
 NEW = (
     *("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"),
@@ -26,6 +27,8 @@ SECRET = ("seasons", "results", "page.md")
 @functools.cache
 def can_hide() -> bool:
     """Whether this system lets a user hide files from a process (Linux's namespaces)."""
+    if not LINUX:
+        return False
     with temporary_folder() as (folder, _):
         (folder / "entry").mkdir()
         try:
@@ -71,7 +74,7 @@ def begun(
         "seconds": int(seconds) + 1,
     }
     channel, other = socket.socketpair()
-    words = [sys.executable, "-I", str(warden.__file__), str(other.fileno()), *command]
+    words = [sys.executable, "-I", str(WARDEN), str(other.fileno()), *command]
     with other, (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [*NEW, *words] if hide else words,
