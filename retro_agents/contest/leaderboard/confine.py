@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -27,14 +28,11 @@ SECRET = ("seasons", "results", "page.md")
 @functools.cache
 def can_hide() -> bool:
     """Whether this system lets a user hide files from a process (Linux's namespaces)."""
-    if not LINUX:
+    if not LINUX or shutil.which("unshare") is None:
         return False
     with temporary_folder() as (folder, _):
         (folder / "entry").mkdir()
-        try:
-            process, channel = begun(["true"], folder=folder, board=folder, hide=True)
-        except OSError:  # no unshare
-            return False
+        process, channel = begun(["true"], folder=folder, board=folder, hide=True)
         with process, channel:
             return process.wait() == 0 and used(channel) is not None
 
@@ -74,6 +72,7 @@ def begun(
         "seconds": int(seconds) + 1,
     }
     channel, other = socket.socketpair()
+    channel.sendall(json.dumps({"hide": files if hide else None, "become": limits}).encode())
     words = [sys.executable, "-I", str(WARDEN), str(other.fileno()), *command]
     with other, (folder / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -86,7 +85,6 @@ def begun(
             process_group=0,
             pass_fds=[other.fileno()],
         )
-    channel.sendall(json.dumps({"hide": files if hide else None, "become": limits}).encode())
     return process, channel
 
 

@@ -62,7 +62,8 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
         played = reference_runs(entry, season)
     else:
         if not (can_hide() or entry.facts.image):
-            print(f"warning: {entry.name} can read {board}: {ADVICE}", file=sys.stderr)
+            what = f"can read {board} and what its other runs leave"
+            print(f"warning: {entry.name} {what}: {ADVICE}", file=sys.stderr)
         played = play_all(entry, season, board, workers=workers)
     if hash_of(entry.folder, entry.agent) != entry.sha256:
         raise UserError(f"{entry.folder} has changed while it played: no entry may write there")

@@ -32,7 +32,7 @@ hides = pytest.mark.skipif(not can_hide(), reason="no namespaces for users")
 def test_an_entry_that_looks_for_the_levels_name_finds_none(board, logs):
     board.score(board.entry(LOOKS))
     found, season = "".join(logs), current_season(board.root)
-    assert found.count("CONTEST_DIR") == SEEDS
+    assert ["CONTEST_DIR" in log for log in logs] == [True] * SEEDS
     assert not any(str(season.entry_seed(board.act, seed)) in found for seed in range(SEEDS))
     assert not any(part in found for part in (*board.act.split("."), "seasons", "acts.pack"))
 
