@@ -7,7 +7,7 @@ from retro_agents.contract.envs import EnvSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, check
-from retro_agents.nets.settings import EncoderName
+from retro_agents.nets.parts import EncoderName
 from retro_agents.run.fields import fixed, learning, machine, report, shape
 from retro_agents.run.settings import RunSettings
 

@@ -197,8 +197,6 @@ ENCODERS = {
     "mobilenet": mobilenet,
     "xresnet": xresnet,
 }
-SIZABLE = ("nature", "impala", "mobilenet", "xresnet")
-"""Encoders that accept widths and pool."""
 
 
 def encoder_of(net: NetSettings, image: tuple[int, int, int], *, frames: int = 1) -> Encoder:
@@ -252,9 +250,8 @@ def make_encoder(
     """The encoder `name`, a key of ENCODERS, for images [C,H,W], laid out channels last.
 
     widths, strides: of each stage; if empty, the encoder's own. pool: average over the image at the
-    end. parts: of PARTS. frames: in an image, along C. Raises UserError for widths or pool if the
-    encoder has a fixed size, for strides if it has its own, for parts that exclude each other, and
-    for attention over a single frame.
+    end. parts: of PARTS. frames: in an image, along C. Raises UserError for strides if the encoder
+    has its own, for parts that exclude each other, and for attention over a single frame.
     """
     options: dict[str, Any] = {"pool": True} if pool else {}
     if widths:
@@ -265,10 +262,6 @@ def make_encoder(
             raise UserError(
                 f"encoder {name!r} has strides of its own: --widths gives xresnet's only"
             )
-    if options and name not in SIZABLE:
-        raise UserError(
-            f"encoder {name!r} has a fixed size: widths and pool are for {', '.join(SIZABLE)}"
-        )
     check_fit(parts, pool=pool)
     encoder = make_layers(name, image, parts, options, frames=frames)
     for layer in encoder.modules():

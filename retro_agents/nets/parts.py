@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 from retro_agents.ground.errors import UserError
-from retro_agents.nets.settings import EncoderName
 
+EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
 ENCODERS: tuple[str, ...] = get_args(EncoderName)
 RESIDUAL = ("impala", "xresnet")
 PARTS = {

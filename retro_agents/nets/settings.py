@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retro_agents.contract.policy import Play
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Threads, check
+from retro_agents.nets.parts import EncoderName, parse_parts, parse_widths
 from retro_agents.run.fields import machine, report, shape
 
-EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
 Initialisation = Literal["default", "orthogonal", "xavier", "xavier-all", "kaiming"]
 
 
@@ -36,6 +37,13 @@ class NetSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        parse_widths(self.widths)
+        parse_parts(self.encoder_parts, self.encoder)
+        if self.encoder == "data-efficient" and (self.widths or self.pool):
+            raise UserError(
+                "--encoder data-efficient has a fixed size: leave out --widths and --pool, or give "
+                "another encoder"
+            )
 
 
 @dataclass(frozen=True)

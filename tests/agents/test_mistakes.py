@@ -77,6 +77,7 @@ OWN = {
         (["--recurrent", "gru"], "sequence-steps"),
         (["--learning-rate-schedule", "falling"], "schedule"),
         (["--encoder", "nature", "--widths", "8,16"], "three widths"),
+        (["--encoder", "data-efficient", "--widths", "8,16,16"], "has a fixed size"),
         (["--sight-episodes", "17"], "give another number"),
         (RND_BY_RUNS, "--rnd learns"),
         (

@@ -70,8 +70,6 @@ def test_widths_and_pooling_are_as_told(name, options, features):
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("data-efficient", {"pool": True}, "nature, impala, mobilenet, xresnet"),
-        ("data-efficient", {"widths": (8,)}, "nature, impala, mobilenet, xresnet"),
         ("nature", {"widths": (4, 8)}, "three widths, not 2"),
         ("nature", {}, "images of 36x20 pixels are too small"),
         ("data-efficient", {}, "images of 36x20 pixels are too small"),
