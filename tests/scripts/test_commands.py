@@ -11,6 +11,7 @@ from tests.runs import ROOT
 INNER = (
     "lab.benchmarks.peers.",
     "es.master",
+    "retro_agents.contest.leaderboard.warden",
     "retro_agents.games.procgen.original",
     "retro_agents.games.retro.playback",
     "retro_agents.games.retro.worker",
@@ -70,3 +71,11 @@ def test_a_flag_that_was_replaced_names_the_new_one(name, capsys):
     with pytest.raises(SystemExit):
         importlib.import_module(f"retro_agents.judging.{name}").main(["ppo2", "--explore"])
     assert "--play draw" in capsys.readouterr().err
+
+
+def test_a_function_of_ones_own_is_found_in_the_current_folder(tmp_path):
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    words = ["retro_agents", "contest", "run", "--agent", "mine:play"]
+    order = [sys.executable, "-P", "-m", *words]  # -P: as the console command starts
+    done = subprocess.run(order, cwd=tmp_path, capture_output=True, text=True)
+    assert "mine.py has no function 'play'" in done.stderr
