@@ -83,7 +83,7 @@ class RunConfig:
     """Time limit of the agent's single step."""
     out: Path | None = None
     """Folder for table.md, result.json, and one folder for each level and seed; default:
-    runs/contest/AGENT."""
+    runs/contest/AGENT, or AGENT-frozen."""
     device: str = "auto"
     """Where nets compute: cpu, cuda, cuda:1, auto."""
     backend: Literal["native", "emulator"] = "native"
@@ -98,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     own, flags = split_flags(sys.argv[1:] if argv is None else argv)
     config = parse_command(RunConfig, own, command="retro-agents contest run")
     limits = limits_of(config)
-    out = config.out or Path("runs/contest") / re.sub(r"\W", "-", config.agent)
+    usual = re.sub(r"\W", "-", config.agent) + "-frozen" * (config.mode == "frozen")
+    out = config.out or Path("runs/contest") / usual
     levels = playable_levels(config.levels)
     agent = resolve(
         Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -197,7 +198,8 @@ def evaluate_levels(
             )
             rows.append(score(name, played))
             every += played
-            progress.update(len(every) * longest, {"return": rows[-1].mean})
+            so_far = fmean(row.mean for row in rows)
+            progress.update(len(every) * longest, {"mean return of these levels": so_far})
             if recordings is not None:
                 returns = [episode.r for episode in played]
                 keep_best(recordings, returns, out / f"{name}.bk2")

@@ -48,6 +48,7 @@ def run_line(line: str) -> None:
     words = shlex.split(line)
     if (words[0] != "retro-agents" and words[:2] != ["python", "-m"]) or APART & {*words}:
         line = line.replace("retro-agents ", f"{sys.executable} -P -m retro_agents ", 1)
+        line = line.replace("python -m ", f"{sys.executable} -m ")
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         subprocess.run(["bash", "-ec", line], check=True, env=env, timeout=120)
     else:

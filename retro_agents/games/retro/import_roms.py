@@ -18,6 +18,7 @@ from retro_agents.games.retro.rom_library import (
     still_wanted,
 )
 from retro_agents.ground.errors import Parser, command
+from retro_agents.ground.output import printable
 
 
 def report(lines: Iterable[Line]) -> Counter[str]:
@@ -40,6 +41,8 @@ def main() -> None:
     paths = parser.parse_args().paths
     library = Library()
     files = report(import_files(library, paths))
+    if not files:
+        print(f"no file in {printable(', '.join(map(str, paths)))}")
     count = files + report(build_games(library))
     print(f"{count['imported']} imported, {count['there']} there already, {count['built']} built")
     report(still_wanted(library))

@@ -247,7 +247,7 @@ def build_custom(library: Library, game: str, delta: bytes) -> Line:
         return Line("there", game, f"built from {base}")
     if not library.hashes(game):
         return Line("missing", game, "its rom.sha is gone: install stable-retro again")
-    problem = f"is built from the ROM of {base}"
+    problem = f"needs the ROM of {base}"
     for source in library.versions(base):
         try:
             rom = applied(source, delta)

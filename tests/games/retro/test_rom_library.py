@@ -154,7 +154,7 @@ def test_a_version_met_but_not_installed_builds_too(library, mine):
 def test_says_what_custom_levels_lack(library, mine):
     assert lines(mine)["HogCustomKevin-Genesis"] == (
         "missing",
-        "is built from the ROM of Hog-Genesis-v0",
+        "needs the ROM of Hog-Genesis-v0",
     )
     (mine / "rom.bin").write_bytes(BASE)
     (library / "contrib/HogCustomKevin-Genesis/rom.delta").write_bytes(custom_delta()[:-3])
@@ -273,7 +273,7 @@ def test_knows_stable_retros_own_list(tmp_path):
     assert len(custom) == 6
     assert set(custom.values()) <= {
         f"{words}{game}-Genesis-v0"
-        for words in ("is built from the ROM of ", "built from ", "from ")
+        for words in ("needs the ROM of ", "built from ", "from ")
         for game in ("SonicTheHedgehog", "SonicTheHedgehog2", "SonicAndKnuckles3")
     }
 
