@@ -8,8 +8,6 @@ import difflib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.names import named
@@ -59,9 +57,6 @@ counted from 1."""
 def main(argv: Sequence[str] | None = None) -> None:
     """Start the command that the first words name. The others are its arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
-    with suppress(OSError):  # of a folder that is gone
-        if (here := str(Path.cwd())) not in sys.path:
-            sys.path.append(here)  # a user's own module; the last place, so that it hides none
     if COMPLETES in os.environ:
         words = words_before_cursor()
     if words[:1] == ["--version"]:

@@ -2,8 +2,19 @@
 
 import difflib
 import importlib
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+
+def find_here_too() -> None:
+    """Let Python find modules in the current folder, but last of all: for names that a user gives.
+    `python -m` does so by itself, a console command does not."""
+    with suppress(OSError):  # of a folder that is gone
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.append(here)
 
 
 def named(name: str) -> Any:

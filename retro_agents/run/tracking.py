@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_text
-from retro_agents.ground.names import named
+from retro_agents.ground.names import find_here_too, named
 
 PROJECT = "retro-contest-agents"
 OPTIONS = ("project", "entity", "group", "tags", "mode")
@@ -60,6 +60,8 @@ def begin(
     makes: dict[str, Callable[..., Tracker]] = {"wandb": wandb, "trackio": trackio}
     makes["mlflow"] = mlflow
     try:
+        if name not in makes:
+            find_here_too()
         make = makes[name] if name in makes else named(name)
         return cast(Tracker, make(run_dir, dict(config), given, resumes))
     except UserError:

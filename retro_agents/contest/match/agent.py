@@ -14,7 +14,7 @@ from retro_agents.contract.policy import Play
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash
-from retro_agents.ground.names import nearest_text
+from retro_agents.ground.names import find_here_too, nearest_text
 from retro_agents.judging.policies import contest_settings
 from retro_agents.run import agents as package
 from retro_agents.run.checkpoint import agent_of, latest_checkpoint
@@ -165,6 +165,7 @@ def is_package(name: str) -> bool:
 def find_function(name: str) -> Callable[[Any], object]:
     """The function that package.module:function names. Raises UserError if there is none."""
     module_name, _, attribute = name.partition(":")
+    find_here_too()
     path = module_file(module_name)
     function = getattr(importlib.import_module(module_name), attribute, None)
     if not callable(function):
