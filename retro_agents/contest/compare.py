@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from retro_agents.contest.match.scores import ContestScores, read_scores
-from retro_agents.contest.stored import read_stored, shipped, stored_file
+from retro_agents.contest.stored import read_evaluation, read_stored, shipped, stored_file
 from retro_agents.games.retro.config import CONTEST_RETURNS
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
@@ -36,8 +36,8 @@ class CompareConfig:
 
     entries: list[str] = positional("ENTRY")
     """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
-    jerk-recovering, random, run-and-jump), or run folders, whose score is the mean return of all
-    their episodes; several runs joined by commas are seeds of one entry."""
+    jerk-recovering, random, run-and-jump), folders of evaluations, or run folders, whose score is
+    the mean return of all their episodes; several runs joined by commas are seeds of one entry."""
     plot: Path | None = None
     """Picture of the means and their intervals to draw."""
     out: Path | None = None
@@ -69,14 +69,14 @@ def runs_of(entry: str) -> Runs:
         return by_level(read_scores(path))
     if stored := stored_file(entry):
         return by_level(read_stored(stored)[1])
+    if (path / "result.json").is_file() and not (path / "episodes.csv").is_file():
+        return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
     for number, folder in enumerate(map(Path, entry.split(","))):
         if not (folder / "episodes.csv").is_file():
             if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
-            if (folder / "result.json").is_file():  # of an evaluation
-                near = "`retro-agents contest run --mode frozen` makes scores to compare"
             raise UserError(f"{folder} is neither a contest nor a run; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):

@@ -1,4 +1,4 @@
-"""Results of contests as files: those shipped with the project, and any contest's result.json."""
+"""Results as files: those shipped with the project, any contest's, and an evaluation's."""
 
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,11 @@ class _Result(msgspec.Struct):
     agent: dict[str, Any]
     jobs: list[dict[str, Any]]
     missing: list[_Missing] = []
+
+
+class _Evaluation(msgspec.Struct):
+    seed: int
+    returns: dict[str, list[float]]
 
 
 def shipped() -> list[str]:
@@ -51,3 +56,14 @@ def read_stored(path: Path) -> tuple[dict[str, Any], ContestScores]:
     if not played:
         raise UserError(f"{path} has no level that was played: {expected}")
     return result.agent, scores_of(played, [(one.level, one.seed) for one in result.missing])
+
+
+def read_evaluation(path: Path) -> dict[str, dict[int, float]]:
+    """An evaluation's result.json -> level -> seed of an episode -> its return. Raises UserError if
+    it is none, or one of the test of sight."""
+    expected = "give a result of `retro-agents evaluate` without --sight"
+    try:
+        found = msgspec.convert(read_result(path, expected=expected), _Evaluation)
+    except msgspec.ValidationError:
+        raise UserError(f"{path} holds no returns of levels: {expected}") from None
+    return {level: dict(enumerate(values, found.seed)) for level, values in found.returns.items()}

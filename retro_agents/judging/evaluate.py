@@ -171,6 +171,7 @@ def evaluate_levels(
     names = shown_names(map(str, levels))
     rows: list[Score] = []
     every: list[Episode] = []
+    returns: dict[str, list[float]] = {}
     unfilmed: Exception | None = None
     spec, second = settings.spec(), FRAMES_PER_SECOND // settings.frame_skip
     longest, episodes = settings.episode_steps // second, config.episodes or 1
@@ -198,11 +199,11 @@ def evaluate_levels(
             )
             rows.append(score(name, played))
             every += played
+            returns[str(level)] = [episode.r for episode in played]
             so_far = fmean(row.mean for row in rows)
             progress.update(len(every) * longest, {"mean return of these levels": so_far})
             if recordings is not None:
-                returns = [episode.r for episode in played]
-                keep_best(recordings, returns, out / f"{name}.bk2")
+                keep_best(recordings, returns[str(level)], out / f"{name}.bk2")
                 shown = {f"{config.agent}, {name}": seen}
                 path = out / f"{name}.mp4"
                 best = max(played, key=lambda episode: episode.r)
@@ -218,7 +219,8 @@ def evaluate_levels(
         rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
     way = f", --play {config.play}" if config.play else ""
     table = score_table(rows, title=f"{config.agent}{way}")
-    return Found({"scores": [*map(dataclasses.asdict, rows)]}, (table,), unfilmed)
+    scores = [*map(dataclasses.asdict, rows)]
+    return Found({"scores": scores, "returns": returns}, (table,), unfilmed)
 
 
 def evaluate_sight(

@@ -54,6 +54,12 @@ def test_the_help_names_all_shipped_results():
     assert ", ".join(shipped()) in texts(CompareConfig)["entries"]
 
 
+def test_an_evaluations_episodes_are_its_seeds(tmp_path):
+    result = {"seed": 4, "scores": [], "returns": {"Game:Act": [10.0, 30.0]}}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    assert runs_of(str(tmp_path)) == {"Game:Act": {4: 10.0, 5: 30.0}}
+
+
 @pytest.mark.parametrize(
     ("entries", "says"),
     [
@@ -61,7 +67,7 @@ def test_the_help_names_all_shipped_results():
         (["random", "jerk-recoverin"], "did you mean 'jerk-recovering'"),
         (["random", "{file}"], "is not a contest's result"),
         (["random", "{folder}"], "neither a contest nor a run"),
-        (["random", "{evaluation}"], "--mode frozen"),
+        (["random", "{evaluation}"], "holds no returns of levels"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(entries, says, tmp_path, capsys):

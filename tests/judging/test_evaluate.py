@@ -75,8 +75,11 @@ def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, mon
     monkeypatch.setattr("retro_agents.judging.evaluate.play_level", play)
     levels = "BrambleWood.Act1,BrambleWood.Act2"
     main(["random", "--levels", levels, "--episodes", "5", "--out", str(tmp_path / "out")])
-    row = json.loads((tmp_path / "out" / "result.json").read_text())["scores"][-1]
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    row = result["scores"][-1]
     assert (row["label"], row["mean"]) == ("all levels", 4552.0)
+    assert [len(own) for own in result["returns"].values()] == [5, 5]
+    assert result["returns"]["BrambleDash-Genesis-v0:BrambleWood.Act1"][1] == 101.0
     assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
 
 
