@@ -160,6 +160,10 @@ onPage("a contest is started from its form, and is played", "#/contests", async 
 
 onPage("contests make a leaderboard", "#/contests", async (page) => {
   await page.locator("td b", { hasText: "jerk, adapt" }).waitFor();
+  await page
+    .locator("td", { hasText: /^\d+ × .+ steps$/ })
+    .first()
+    .waitFor();
   await page.locator("summary", { hasText: "ppo2, adapt" }).click();
   await page.locator("details[open] td", { hasText: "2,100" }).first().waitFor();
 });

@@ -51,13 +51,16 @@ export class Contests implements View {
     const rows = contests.map((one, i) => [
       one.mean === null ? "–" : String(i + 1),
       h("span", {}, h("b", {}, titleOf(one)), h("small", {}, one.id)),
+      one.error ? "" : `${count(levelsOf(one).length)} × ${short(one.timesteps ?? 0)} steps`,
       one.mean === null ? "–" : count(one.mean),
       one.mean === null ? "" : whisker(one.mean, [one.low ?? null, one.high ?? null], [0, MOST]),
       one.error
         ? h("span", { class: "flaw" }, one.error)
         : h("b", { class: `state ${one.running ? "running" : ""}` }, stateOf(one)),
     ]);
-    const played = contests.filter(({ mean }) => mean !== null).map(({ id }) => id);
+    const scored = contests.filter(({ mean }) => mean !== null);
+    const played = scored.map(({ id }) => id);
+    const kinds = new Set(scored.map((one) => JSON.stringify([levelsOf(one), one.timesteps])));
     const report = h(
       "a",
       { href: `/api/report?${queryOf({ contest: played })}`, target: "_blank", rel: "noopener" },
@@ -66,8 +69,12 @@ export class Contests implements View {
     this.board.replaceChildren(
       h("h2", {}, "Leaderboard"),
       contests.length
-        ? table(["", "Agent", "Score", `of ${count(MOST)}, with 95 % over seeds`, ""], rows)
+        ? table(
+            ["", "Agent", "Levels", "Score", `of ${count(MOST)}, with 95 % over seeds`, ""],
+            rows,
+          )
         : h("p", { class: "line" }, "There are no contests below this folder yet."),
+      kinds.size > 1 ? h("p", { class: "line" }, DIFFER) : "",
       played.length ? h("p", {}, report) : "",
     );
     this.each.replaceChildren(
@@ -79,7 +86,7 @@ export class Contests implements View {
   private grid(contest: Contest): HTMLElement {
     const all = [...contest.jobs, ...contest.missing];
     const seeds = [...new Set(all.map(({ seed }) => seed))].sort((a, b) => a - b);
-    const levels = [...new Set(all.map(({ level }) => level))].sort();
+    const levels = levelsOf(contest);
     const rows = levels.map((level) => [
       levelOf(level),
       ...seeds.map((seed) => {
@@ -106,6 +113,12 @@ export class Contests implements View {
     return details;
   }
 }
+
+const DIFFER =
+  "These contests differ in their levels or steps, so this order says little; Compare takes the levels that they share.";
+
+const levelsOf = ({ jobs, missing }: Contest) =>
+  [...new Set([...jobs, ...missing].map(({ level }) => level))].sort();
 
 const titleOf = ({ id, name, mode }: Contest) => [name || id, mode].filter(Boolean).join(", ");
 
