@@ -152,6 +152,7 @@ def sweeps(index: Index) -> list[dict[str, Any]]:
         ]
         text, drawn = "", 0.0
         if not index.is_slow(name):
+            cells += waiting(folder, {f"{cell['kind']}/{cell['name']}" for cell in cells})
             text = text_of(folder / "table.md")
             with suppress(OSError):
                 drawn = os.lstat(folder / PLOT).st_mtime
@@ -175,6 +176,19 @@ def cell(run: Path, sweep: Path, row: Any, *, reads: bool) -> dict[str, Any]:
         if reads and (levels := read_json(run.with_name(f"{run.name}.json")).get("levels")):
             mean, state = math.fsum(levels.values()) / len(levels), "finished"
     return {**about, "state": state, "mean": mean, "steps": row.steps, "timesteps": row.timesteps}
+
+
+def waiting(sweep: Path, begun: set[str]) -> list[dict[str, Any]]:
+    """The cells that have not begun, as their sweep lists them; none if it does not."""
+    with suppress(OSError, UserError, TypeError, KeyError, AttributeError):
+        names = [name.rpartition("/") for name in read_json(sweep / "todo.json")["cells"]]
+        about = {"run": "", "state": "waiting", "mean": None, "steps": 0, "timesteps": 0}
+        return [
+            {**about, "kind": kind, "name": name}
+            for kind, slash, name in names
+            if f"{kind}{slash}{name}" not in begun
+        ]
+    return []
 
 
 def text_of(path: Path) -> str:

@@ -27,6 +27,8 @@ from retro_agents.run.metrics import read_columns
 from retro_agents.sweeps import losses
 from retro_agents.sweeps.study import REFERENCE, Cell, Study, short
 
+TODO = "todo.json"
+"""File beside the cells with the names of those that were incomplete when they were started."""
 LAST = 0.1
 """Share of a run, at its end, over which final numbers are averaged."""
 Record = dict[str, Any]
@@ -171,6 +173,7 @@ def work(
     and they save first. Raises UserError at the end if some failed.
     """
     waiting, failed = list(todo), list[str]()
+    store(out / TODO, {"cells": [cell.name for cell in todo]})
     missing = {cell.name for cell in todo}
     before = {c.name: {study.needed(c, name).name for name in study.needs(c.kind)} for c in todo}
     threads = max(1, free_cores() // jobs)

@@ -212,6 +212,20 @@ def test_a_search_and_a_population_have_cells(
     assert [(one["kind"], one["name"]) for one in found["cells"]] == [(kind, name)]
 
 
+def test_cells_that_have_not_begun_are_shown_as_waiting(tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep"
+    make_run(sweep / "a" / "Act1-0")
+    write(sweep / "a" / "Act1-0.json", {})
+    write(sweep / "todo.json", {"cells": ["a/Act1-0", "group/b/Act1-1"]})
+    index = Index(tmp_path)
+    index.ask()
+    (found,) = sweeps(index)
+    states = [(one["kind"], one["name"], one["state"]) for one in found["cells"]]
+    assert states[1:] == [("group/b", "Act1-1", "waiting")] and states[0][2] != "waiting"
+    write(sweep / "todo.json", {"cells": 3})
+    assert len(sweeps(index)[0]["cells"]) == 1
+
+
 def test_where_the_newest_episodes_ended_is_sent(client: Any) -> None:
     given = {"run": "a0", "level": LEVELS[1], "ended": "lost"}
     ends = client.ask("/api/episodes", query=given)[1]["ends"]

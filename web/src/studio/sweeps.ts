@@ -53,12 +53,13 @@ function sweepBox({ id, cells, table: text, drawn }: Sweep): HTMLElement {
       return found ? cellBox(found, Math.min(...means), Math.max(...means)) : "–";
     }),
   ]);
-  const curves = `#/runs?${queryOf({ run: cells.slice(0, 20).map(({ run }) => run) })}`;
+  const begun = cells.flatMap(({ run }) => run || []);
+  const curves = `#/runs?${queryOf({ run: begun.slice(0, 20) })}`;
   const done = cells.filter(({ state }) => state === "finished").length;
   return h(
     "section",
     { class: "box" },
-    h("h2", {}, `${id}: ${done} of ${cells.length} cells that have begun are complete`),
+    h("h2", {}, `${id}: ${done} of ${cells.length} cells are complete`),
     table(["", ...names], rows, { class: "grid" }),
     h("p", {}, h("a", { href: curves }, "Curves of its runs")),
     ...markdown(text),
@@ -71,6 +72,7 @@ function sweepBox({ id, cells, table: text, drawn }: Sweep): HTMLElement {
 }
 
 function cellBox({ run, state, mean, steps, timesteps }: Cell, low: number, high: number): Node {
+  if (!run) return h("small", {}, state);
   const bar = h("i", { class: "gauge" });
   const share = mean === null ? 0 : high > low ? (mean - low) / (high - low) : 1;
   bar.style.setProperty("--share", String(share));
