@@ -134,7 +134,12 @@ onPage("a recording is opened", "", async (page) => {
 onPage("a net from a file is opened and plays", "", async (page) => {
   await page.setInputFiles(".file", file("./nets/gru.onnx"));
   await page.locator(".name", { hasText: "ppo2 (gru.onnx)" }).waitFor();
-  await page.waitForFunction(() => document.querySelectorAll(".bars output").length === 7);
+  await page.waitForFunction(
+    () =>
+      document.querySelectorAll(".bars output").length === 7 &&
+      /[1-9]\d* points/.test(document.querySelector(".line")!.textContent!),
+  );
+  expect(await page.locator(".notice").isHidden()).toBe(true);
 });
 
 for (const [what, name, said] of [

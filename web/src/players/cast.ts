@@ -42,10 +42,12 @@ export class Cast {
   /** Act -> the actions that JERK learned on it on this page. */
   readonly learned = new Map<string, number[]>();
 
-  private brain(id: string, file = this.loads.get(id)!()): Promise<Brain> {
+  private brain(id: string, file?: ReturnType<Load>): Promise<Brain> {
     let found = this.brains.get(id);
     if (!found) {
-      found = file.then((net) => Brain.load(new Uint8Array(net as ArrayBuffer)));
+      found = (file ?? this.loads.get(id)!()).then((net) =>
+        Brain.load(new Uint8Array(net as ArrayBuffer)),
+      );
       found.catch(() => this.brains.delete(id)); // the next try may go well
       this.brains.set(id, found);
     }
