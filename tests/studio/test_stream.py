@@ -172,7 +172,8 @@ def test_two_games_are_in_step_until_both_have_ended(
             assert one["step"] == len(episode.actions)
             assert one["total"] == pytest.approx(episode.rewards.sum())
         page.send('{"do": "again"}')
-        assert {(one["episode"], one["step"]) for one in shown(page)} == {(1, 0)}
+        ((episode, _),) = {(one["episode"], one["step"]) for one in shown(page)}
+        assert episode == 1
 
 
 def test_a_single_step_is_one_of_each_game(client: Client, recorded: dict[str, str]) -> None:
