@@ -118,9 +118,9 @@ class Search:
                 self.study.enqueue_trial(trial.params, user_attrs={"folder": folder})
 
     def ask(self) -> Any:
-        """The next trial. Its draws depend on the trials before it alone, so that a search that was
-        interrupted goes on as it would have. Each run's are drawn from a seed of its own, or two
-        asked at once, and those after one that failed, would be the same."""
+        """The next trial. Its values depend only on the trials before it, so an interrupted search
+        continues as it would have. Every trial has a seed of its own: otherwise two that are asked
+        for at once would get the same values, as would the one after a trial that failed."""
         asked = (trial.user_attrs.get("folder") for trial in self.study.get_trials(deepcopy=False))
         number = len({*asked} - {None})
         self.study.sampler = self.optuna.samplers.TPESampler(seed=number, n_startup_trials=FIRST)
