@@ -28,7 +28,7 @@ from retro_agents.sweeps import losses
 from retro_agents.sweeps.study import REFERENCE, Cell, Study, short
 
 TODO = "todo.json"
-"""File beside the cells with the names of those that were incomplete when they were started."""
+"""File beside the cells that names those that were incomplete at the newest start."""
 LAST = 0.1
 """Share of a run, at its end, over which final numbers are averaged."""
 Record = dict[str, Any]
@@ -144,7 +144,7 @@ def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
 
 def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
     """The incomplete cells of these kinds and of the kinds that they need: those that play all
-    levels first, then seed by seed."""
+    levels first, then seed by seed. Lists them in `out`, too, for who watches."""
     asked = [cell for kind in kinds for cell in study.cells(kind)]
     found = dict[str, Cell]()
     while asked:
@@ -153,7 +153,9 @@ def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
             found[cell.name] = cell
             asked += [study.needed(cell, name) for name in study.needs(cell.kind)]
     rank = list(study.kinds).index
-    return sorted(found.values(), key=lambda c: (not c.together, c.seed, c.level, rank(c.kind)))
+    cells = sorted(found.values(), key=lambda c: (not c.together, c.seed, c.level, rank(c.kind)))
+    store(out / TODO, {"cells": [cell.name for cell in cells]})
+    return cells
 
 
 def work(
@@ -173,7 +175,6 @@ def work(
     and they save first. Raises UserError at the end if some failed.
     """
     waiting, failed = list(todo), list[str]()
-    store(out / TODO, {"cells": [cell.name for cell in todo]})
     missing = {cell.name for cell in todo}
     before = {c.name: {study.needed(c, name).name for name in study.needs(c.kind)} for c in todo}
     threads = max(1, free_cores() // jobs)
