@@ -1,12 +1,13 @@
 """Results as files: those shipped with the project, any contest's, and an evaluation's."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from retro_agents.contest.match.scores import ContestScores, Played, scores_of
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import Finite
 from retro_agents.ground.results import read_result
 
 RESULTS = Path(__file__).parent / "results"
@@ -26,7 +27,7 @@ class _Result(msgspec.Struct):
 
 class _Evaluation(msgspec.Struct):
     seed: int
-    returns: dict[str, list[float]]
+    returns: dict[str, Annotated[list[Finite], msgspec.Meta(min_length=1)]]
 
 
 def shipped() -> list[str]:

@@ -68,13 +68,22 @@ def test_an_evaluations_episodes_are_its_seeds(tmp_path):
         (["random", "{file}"], "is not a contest's result"),
         (["random", "{folder}"], "neither a contest nor a run"),
         (["random", "{evaluation}"], "holds no returns of levels"),
+        (["random", "{empty}"], "holds no returns of levels"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(entries, says, tmp_path, capsys):
     (tmp_path / "x.json").write_text("{}")
     (tmp_path / "judged").mkdir()
     (tmp_path / "judged" / "result.json").write_text("{}")
-    places = {"file": tmp_path / "x.json", "folder": tmp_path, "evaluation": tmp_path / "judged"}
+    (tmp_path / "empty").mkdir()
+    nothing = {"seed": 0, "returns": {"Game:Act": []}}
+    (tmp_path / "empty" / "result.json").write_text(json.dumps(nothing))
+    places = {
+        "empty": tmp_path / "empty",
+        "file": tmp_path / "x.json",
+        "folder": tmp_path,
+        "evaluation": tmp_path / "judged",
+    }
     with pytest.raises(SystemExit) as ended:
         main([entry.format(**places) for entry in entries])
     said = capsys.readouterr().err
