@@ -60,9 +60,9 @@ def begin(
     makes: dict[str, Callable[..., Tracker]] = {"wandb": wandb, "trackio": trackio}
     makes["mlflow"] = mlflow
     try:
-        if name not in makes:
+        if (make := makes.get(name)) is None:
             find_here_too()
-        make = makes[name] if name in makes else named(name)
+            make = named(name)
         return cast(Tracker, make(run_dir, dict(config), given, resumes))
     except UserError:
         raise
