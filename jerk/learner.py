@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from jerk.config import JerkConfig
 from jerk.explorer import Actions, Moves, Rng
+from retro_agents.contract.envs import LARGEST_RETURN
 from retro_agents.contract.policy import ScoringPolicy
-from retro_agents.games.retro.config import LARGEST_RETURN
 from retro_agents.ground.errors import UserError
 from retro_agents.run.optimiser import Adam
 

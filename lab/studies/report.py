@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from retro_agents.games.retro.config import CONTEST_RETURNS
+from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.ground import statistics
 from retro_agents.ground.results import ROOT, read_result
 from retro_agents.ground.statistics import Runs

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from retro_agents.contest.match.scores import ContestScores, read_scores
 from retro_agents.contest.stored import read_evaluation, read_stored, shipped, stored_file
-from retro_agents.games.retro.config import CONTEST_RETURNS
+from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.names import nearest_text

@@ -12,6 +12,11 @@ from retro_agents.ground.memory import check_memory
 
 Infos = dict[str, Any]
 Step = tuple[NDArray[np.uint8], NDArray[np.floating], NDArray[np.bool_], NDArray[np.bool_], Infos]
+LARGEST_RETURN = 10_000.0
+"""The most that the contest pays on a level: 9,000 for the way, and 1,000 for being at its end at
+once."""
+CONTEST_RETURNS = 0.0, LARGEST_RETURN
+"""The bounds of a level's return."""
 
 
 @dataclass(frozen=True)

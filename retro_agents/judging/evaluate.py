@@ -19,9 +19,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from rich.console import Console
 
+from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.families import HELD_OUT
-from retro_agents.games.retro.config import CONTEST_RETURNS, EnvConfig
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import backend_of, make_env
 from retro_agents.games.retro.references import REFERENCES

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from retro_agents.contract.envs import VectorEnv, ended_episodes
+from retro_agents.contract.envs import CONTEST_RETURNS, VectorEnv, ended_episodes
 from retro_agents.contract.policy import Play, Policy
-from retro_agents.games.retro.config import CONTEST_RETURNS
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.tables import terminal_table

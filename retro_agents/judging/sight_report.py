@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
+from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.contract.episodes import even_rows
 from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.families import make
-from retro_agents.games.retro.config import CONTEST_RETURNS, EnvConfig
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.games.retro.config import LARGEST_RETURN
+from retro_agents.contract.envs import LARGEST_RETURN
 
 POINTS = 10
 """Number of points of a curve, evenly spaced over the steps."""

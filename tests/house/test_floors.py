@@ -98,5 +98,16 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         raise AssertionError(" -> ".join(error.args[1])) from None
 
 
+def test_agents_know_no_family_of_games() -> None:
+    families = ("retro_agents/games/retro/", "retro_agents/games/procgen/")
+    known = {
+        f"{file} -> {other}"
+        for file, others in imports().items()
+        for other in others
+        if file.partition("/")[0] in AGENTS and other.startswith(families)
+    }
+    assert known == set()
+
+
 def test_a_lazy_import_counts() -> None:
     assert "retro_agents/games/retro/make.py" in imports()["retro_agents/games/retro/register.py"]

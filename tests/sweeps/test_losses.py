@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from retro_agents.games.retro.config import LARGEST_RETURN
+from retro_agents.contract.envs import LARGEST_RETURN
 from retro_agents.sweeps.losses import grown, lost
 
 COLUMNS = {

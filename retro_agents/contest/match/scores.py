@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import msgspec
 
 from retro_agents.contest.match.folder import job_folders, read_result
-from retro_agents.games.retro.config import CONTEST_RETURNS
+from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Finite, Natural, NonNegative
 from retro_agents.ground.statistics import t_interval

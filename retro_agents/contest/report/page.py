@@ -18,7 +18,7 @@ from retro_agents.contest.report.charts import (
     values_at,
 )
 from retro_agents.contest.report.contests import BINS, Entry, Shown, level_names, mean_curve
-from retro_agents.games.retro.config import LARGEST_RETURN
+from retro_agents.contract.envs import LARGEST_RETURN
 
 References = Mapping[str, Mapping[str, float]]
 """{player: {level: mean return}}"""

@@ -16,11 +16,6 @@ from retro_agents.run.fields import field, fields, machine, rules, shape
 SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
 ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
 """Buttons that each action holds: the contest's seven actions, and the winner's ten."""
-LARGEST_RETURN = 10_000.0
-"""The most that the contest pays on a level: 9,000 for the way, and 1,000 for being at its end at
-once."""
-CONTEST_RETURNS = 0.0, LARGEST_RETURN
-"""The bounds of a level's return."""
 
 
 @dataclass(frozen=True)
