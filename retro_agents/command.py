@@ -20,6 +20,7 @@ COMMANDS = {
         "retro_agents.judging.evaluate",
         "score an agent that does not learn, and film it",
     ),
+    "choose-play": ("retro_agents.judging.choose_play", "choose how a trained agent plays"),
     "watch": ("retro_agents.judging.watch", "watch an agent play, in a window"),
     "play": ("retro_agents.judging.play", "play a level yourself, or against an agent"),
     "record": ("retro_agents.judging.record", "record an agent's episodes as demonstrations"),

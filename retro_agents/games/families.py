@@ -86,11 +86,21 @@ def level_names(levels: str) -> list[str]:
 
 def check_levels(levels: str, settings: Any) -> None:
     """Raises UserError if there are no such levels, or if a game does not support the settings."""
+    _check_family(levels, settings)
     games = [name.partition(":")[2] for name in level_names(levels)]
     if of_procgen(levels):
         from retro_agents.games.procgen.games import check_mode
 
         check_mode(games, settings.distribution_mode)
+
+
+def _check_family(levels: str, settings: Any) -> None:
+    kind: Any = settings_class({"levels": levels})
+    if not isinstance(settings, kind):
+        raise UserError(
+            f"{levels} is not of the games that these settings are for: give levels of "
+            f"{settings.spec().family}"
+        )
 
 
 def split_names() -> list[str]:
@@ -109,12 +119,7 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
     these environments. record_dir: for recordings, if the family has any. Raises UserError if
     something is missing, or if the settings are another family's.
     """
-    kind: Any = settings_class({"levels": levels})
-    if not isinstance(settings, kind):
-        raise UserError(
-            f"{levels} is not of the games that these settings are for: give levels of "
-            f"{settings.spec().family}"
-        )
+    _check_family(levels, settings)
     if of_procgen(levels):
         from retro_agents.games.procgen.vector import make_vec as make_procgen
 

@@ -23,6 +23,20 @@ MISTAKES = {
         ("folder", "folder is there already"),
         ("--name fox", "unknown flag --name"),
     ],
+    "choose-play": [
+        ("", "required: AGENT"),
+        ("none-such", "no such folder"),
+        ("random", "no checkpoint at random"),
+        ("folder", "no checkpoint"),
+        ("ppo2 --ways greedy", "draw:T with a temperature T"),
+        ("ppo2 --ways draw,,best", "draw:T with a temperature T"),
+        ("ppo2 --ways draw:0", "draw:T with a temperature T"),
+        ("ppo2 --levels none-such", "none-such"),
+        ("ppo2 --episodes 0", "--episodes 0"),
+        ("ppo2 --out folder/x --device cuda:9", "cuda:9"),
+        ("ppo2 --out full", "full exists"),
+        ("ppo2 --way best", "did you mean '--ways'"),
+    ],
     "compare": [
         ("", "required: ENTRY"),
         ("random", "two entries"),
@@ -123,6 +137,7 @@ def test_a_mistake_is_one_line(command, words, says, tmp_path, monkeypatch, caps
         (tmp_path / path).write_text(text)
     (tmp_path / "run" / "config.json").write_text("{")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "full" / "of").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SystemExit) as stop:
         main([*command.split(), *words.split()])

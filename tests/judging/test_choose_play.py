@@ -1,0 +1,84 @@
+"""Which way to play is chosen, by a policy whose ways differ by more than chance."""
+
+import json
+
+import numpy as np
+import pytest
+
+import retro_agents.run.checkpoint as checkpoints
+from ppo2.agent import PPO2Agent, make_net
+from ppo2.config import PPO2Config
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.judging.choose_play import chosen, main, returns_of
+from retro_agents.run.config import replaced
+
+LEVELS = "BrambleWood.Act1,RustCavern.Act1"
+RIGHT = 1
+
+
+class Walker:
+    """Goes right by its best action, and stands still when it draws."""
+
+    def act(self, obs, *, play, starts):
+        return np.full(len(obs), RIGHT if play == "best" else 0)
+
+
+def test_the_way_that_earns_most_is_chosen():
+    settings = EnvConfig(episode_steps=40).with_raw_rewards()
+    options = {"episodes": 3, "seed": 0}
+    found = {
+        way: returns_of(Walker(), LEVELS, settings, play=way, **options) for way in ("draw", "best")
+    }
+    assert {way: returns.shape for way, returns in found.items()} == {
+        "draw": (2, 3),
+        "best": (2, 3),
+    }
+    assert (found["draw"] == 0).all() and (found["best"] > 0).all()
+    assert np.ptp(found["best"].mean(axis=1)) > 0  # a row is a level
+    assert chosen(found) == "best"
+    alone = returns_of(Walker(), "BrambleWood.Act1", settings, play="best", **options)
+    assert np.allclose(alone.mean(), found["best"][0].mean(), rtol=0.2)
+
+
+def test_equal_ways_leave_the_first():
+    returns = {"draw": np.array([[1.0, 3.0]]), "best": np.array([[2.0, 2.0]])}
+    assert chosen(returns) == "draw"
+
+
+@pytest.mark.parametrize("order", ["best,draw", "draw,best"])
+def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
+    order, tmp_path, monkeypatch, capsys
+):
+    config = replaced(
+        PPO2Config(), image_height=36, image_width=36, hidden=8, episode_steps=20, levels=LEVELS
+    )
+    PPO2Agent(make_net(config), config).save(tmp_path / "agent")
+    returns = {"best": np.array([[4.0], [5.0]]), "draw": np.array([[4.0], [4.5]])}
+    asked = []
+
+    def played(agent, levels, settings, *, episodes, seed, play):
+        asked.append((levels, episodes, seed, play))
+        return returns[play]
+
+    monkeypatch.setattr("retro_agents.judging.choose_play.returns_of", played)
+    agent, out = str(tmp_path / "agent"), tmp_path / "chosen"
+    main([agent, "--ways", order, "--episodes", "5", "--seed", "7", "--out", str(out)])
+    assert asked == [(LEVELS, 5, 7, way) for way in order.split(",")]
+    old, new = (checkpoints.load_agent(folder) for folder in (agent, out))
+    assert (old.config.net.play, new.config.net.play) == ("draw", "best")
+    before, after = old.arrays(), new.arrays()
+    assert before.keys() == after.keys()
+    assert all((before[name] == after[name]).all() for name in before)
+    result = json.loads((out / "result.json").read_text())
+    assert result["chosen"] == "best" and result["ways"]["best"]["mean"] == 4.5
+    assert "plays by best." in capsys.readouterr().out
+
+
+def test_nothing_is_left_of_a_choice_that_failed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = replaced(PPO2Config(), image_height=36, image_width=36, hidden=8)
+    PPO2Agent(make_net(config), config).save(tmp_path / "agent")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit):
+        main(["agent", "--levels", "procgen:coinrun"])
+    assert sorted(tmp_path.rglob("*")) == before
