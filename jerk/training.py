@@ -174,7 +174,7 @@ class Training(RunState):
         best = [b.mean for level in self.sequences.levels if (b := self.sequences.best(level))]
         counts = self.search.counts
         values: dict[str, float] = {
-            "best": float(np.mean(best)) if best else 0.0,
+            "sequence_return": float(np.mean(best)) if best else 0.0,
             "replays": counts["replay"],
             "accepted": counts["accepted"],
         }

@@ -141,7 +141,8 @@ def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
         interval = shown(one.interval)
         means.append([one.label, f"{one.mean:,.0f}", interval, str(one.seeds)])
     for one in found[1:]:
-        cells = [f"{one.apart:+,.0f}", shown(one.apart_interval), f"{one.better:.2f}"]
+        better = "–" if math.isnan(one.better_interval[0]) else f"{one.better:.2f}"
+        cells = [f"{one.apart:+,.0f}", shown(one.apart_interval), better]
         others.append([one.label, *cells, shown(one.better_interval, 2)])
     title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
     head = ["", "apart", "95 %", "probability to be better", "95 %"]
@@ -180,6 +181,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         draw(found, config.plot)
     for table in tables(found, levels=levels):
         Console().print(table)
+    if any(one.seeds < 2 for one in found):
+        print("An interval needs two seeds or more: join runs by commas, such as runs/a0,runs/a1.")
 
 
 if __name__ == "__main__":

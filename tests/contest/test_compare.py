@@ -48,6 +48,12 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     assert "on 1 shared level" in said and "Compared with random" in said and "700" in said
     assert (tmp_path / "plot.png").is_file()
     assert json.loads((tmp_path / "c.json").read_text())["entries"][1]["seeds"] == 2
+    main([both, str(tmp_path / "run3")])
+    said = capsys.readouterr().out
+    assert said.rpartition("run3")[2].split()[:4] == ["-100", "–", "–", "–"]
+    assert "An interval needs two seeds or more" in said
+    main([both, "jerk-recovering"])
+    assert "two seeds" not in capsys.readouterr().out
 
 
 def test_the_help_names_all_shipped_results():

@@ -90,7 +90,7 @@ def test_sequences_are_written_and_a_new_run_starts_from_them(course, tmp_path):
     assert table[0]["mean_return"] == 30.0 and len(table) <= 10
     run(course(1), preset("baseline", num_envs=1), tmp_path / "new", init=tmp_path / "run")
     assert load_checkpoint(tmp_path / "new").state["counts"]["replay"] > 0
-    assert read_columns(tmp_path / "new/metrics.csv")["best"][0] == 30.0
+    assert read_columns(tmp_path / "new/metrics.csv")["sequence_return"][0] == 30.0
 
 
 def test_memory_and_sequences_are_capped_and_metrics_show_them(course, tmp_path, monkeypatch):
@@ -104,9 +104,9 @@ def test_memory_and_sequences_are_capped_and_metrics_show_them(course, tmp_path,
     assert max(len(found) for found in saved.state["sequences"]["levels"].values()) == 3
 
     columns = read_columns(tmp_path / "run/metrics.csv")
-    assert list(columns)[1:6] == ["best", "replays", "accepted", "memory", "hit_rate"]
+    assert list(columns)[1:6] == ["sequence_return", "replays", "accepted", "memory", "hit_rate"]
     assert 0.0 < columns["hit_rate"][-1] <= 1.0 and columns["memory"][-1] == 30
-    assert columns["best"][-1] > 0.0
+    assert columns["sequence_return"][-1] > 0.0
 
 
 def rainbow_config(**changes):
