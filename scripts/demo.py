@@ -47,8 +47,8 @@ from retro_agents.run.plot import plot_curves
 SECOND = 15
 """Agent steps in a second of play."""
 SHIPPED = "as shipped"
-SOME = 10
-"""Episodes whose mean shows where a learner stands."""
+QUARTER = 4
+"""A learner stands where the mean of its first or last fourth of episodes is."""
 SEARCH, NET, AFTER = "JERK, searching", "PPO2, learning", "PPO2, after that"
 
 
@@ -124,6 +124,8 @@ class Demo:
     level: Level
     folder: Path
     played: dict[str, list[Episode]] = dataclasses.field(default_factory=dict)
+    ended: dict[str, int] = dataclasses.field(default_factory=dict)
+    """How many of a learner's episodes had ended when its last step was played."""
     seen: dict[str, list[Moment]] = dataclasses.field(default_factory=dict)
 
     def play(self, label: str, policy: Policy, settings: EnvConfig) -> None:
@@ -159,7 +161,9 @@ class Demo:
         recordings = folder / jerk_recordings.FOLDER if settings.get("record") else None
         with contextlib.closing(make_for(config, record_dir=recordings)) as envs:
             find(name).run(envs, config, folder)
-            self.played[label] = read_episodes(folder) + unfinished_episodes(envs)
+            ended = read_episodes(folder)
+            self.ended[label] = len(ended)
+            self.played[label] = ended + unfinished_episodes(envs)
         if recordings is not None:
             best = load_checkpoint(folder).state["recordings"]["best"]
             if str(self.level) in best:
@@ -190,13 +194,16 @@ def verdict(demo: Demo) -> str:
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
     shipped = next(name for name in means if name.endswith(SHIPPED))
+    ended = demo.played[NET][: demo.ended[NET]]
+    some = max(1, len(ended) // QUARTER)
     return (
         f"The {len(demo.played[SEARCH])} episodes of the search, from the first one on, average "
         f"{means[SEARCH] - means[best]:+z,.0f} points relative to {best}, the best simple player "
         f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
         f"{shipped}, which was trained on other levels, has {means[shipped]:,.0f}. "
-        f"A net from random weights began with {mean_of(demo.played[NET][:SOME])} and ended with "
-        f"{mean_of(demo.played[NET][-SOME:])}, the means of its first and last {SOME} episodes."
+        f"A net from random weights began with {mean_of(ended[:some])} and ended with "
+        f"{mean_of(ended[-some:])}, the means of the first and the last {some} of its "
+        f"{len(ended)} whole episodes."
     )
 
 
