@@ -35,8 +35,8 @@ class PlotConfig:
     """The PNG (or SVG, PDF) to write."""
     column: str = "r"
     """Column to draw, of episodes.csv or else of metrics.csv."""
-    window: Count = 20
-    """Number of rows averaged into each point."""
+    window: Count | None = None
+    """Number of rows averaged into each point; default: 20 of episodes.csv, 1 of metrics.csv."""
     title: str = ""
     """Title of the plot."""
 
@@ -152,10 +152,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     curves: dict[str, list[Path]] = {}
     for label, run in zip(labels, config.runs, strict=True):
         curves.setdefault(label, []).append(run)
-    out = plot_curves(
-        curves, config.out, column=config.column, window=config.window, title=config.title
-    )
-    print(out)
+    window = config.window or (20 if config.column in EPISODE_COLUMNS else 1)
+    options = {"column": config.column, "window": window, "title": config.title}
+    print(plot_curves(curves, config.out, **options))
 
 
 if __name__ == "__main__":

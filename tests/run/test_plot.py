@@ -101,16 +101,21 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, mon
     main([*map(str, runs), "--label", "a", "a", "--out", str(tmp_path / "c.png")])
     assert capsys.readouterr().out.strip() == str(tmp_path / "c.png")
     drawn: list[list[str]] = []
-    monkeypatch.setattr(
-        "retro_agents.run.plot.plot_curves", lambda curves, *_, **__: drawn.append([*curves])
-    )
+    windows: list[int] = []
+
+    def draw(curves, *_, window, **__):
+        drawn.append([*curves])
+        windows.append(window)
+
+    monkeypatch.setattr("retro_agents.run.plot.plot_curves", draw)
     for name in ("a", "b"):
         shutil.copytree(runs[0], tmp_path / name / "training")
     paths = [str(tmp_path / name / "training") for name in ("a", "b")]
     main([str(runs[0]), str(runs[1])])
     main(paths)
-    main([*paths, "--label", "c", "c"])
+    main([*paths, "--label", "c", "c", "--column", "loss"])
     assert drawn == [["seed-0", "seed-1"], paths, ["c"]]
+    assert windows == [20, 20, 1]  # the rows of metrics.csv are means already
 
 
 @pytest.mark.parametrize("name", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
