@@ -84,6 +84,14 @@ def chosen(returns: dict[Play, NDArray[np.float64]]) -> Play:
     return max(returns, key=lambda way: returns[way].mean())
 
 
+def leads(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Whether one way surely earns more than another: the 95 % interval of the difference, of each
+    level or else of each episode, is above 0."""
+    apart = one - other
+    low, _ = t_interval(apart.mean(axis=1) if len(apart) > 1 else apart[0])
+    return low > 0.0
+
+
 def means(returns: NDArray[np.float64]) -> dict[str, float]:
     """The mean return over levels, and its 95 % interval over levels."""
     low, high = t_interval(returns.mean(axis=1) if len(returns) > 1 else returns[0])
@@ -118,6 +126,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 returns[way] = returns_of(agent, levels, settings, play=way, **options)
                 progress.update(len(returns), {f"return by {way}": returns[way].mean()})
         best = chosen(returns)
+        before = agent.config.net.play
         agent.config = replaced(agent.config, play=best)
         agent.save(out)
         found = {way: means(each) for way, each in returns.items()}
@@ -128,7 +137,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     ]
     title = f"{config.agent}, {len(returns[best])} levels × {config.episodes} episodes"
     Console().print(terminal_table(["--play", "mean return", "95 %"], rows, title=title))
-    print(f"{out} plays by {best}.")
+    print(f"{out} plays by {best}{', as before' if best == before else f', before by {before}'}.")
+    for way in ways:
+        if way != best and not leads(returns[best], returns[way]):
+            print(f"That {best} earns more than {way} is not shown.")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import retro_agents.run.checkpoint as checkpoints
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.judging.choose_play import chosen, main, returns_of
+from retro_agents.judging.choose_play import chosen, leads, main, returns_of
 from retro_agents.run.config import replaced
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
@@ -38,6 +38,13 @@ def test_the_way_that_earns_most_is_chosen():
     assert chosen(found) == "best"
     alone = returns_of(Walker(), "BrambleWood.Act1", settings, play="best", **options)
     assert np.allclose(alone.mean(), found["best"][0].mean(), rtol=0.2)
+
+
+def test_a_way_leads_if_it_surely_earns_more_on_the_same_levels():
+    one = np.array([[10.0], [500.0], [9_000.0]])
+    assert leads(one + 5.0, one) and not leads(one, one + 5.0)
+    assert not leads(one + np.array([[50.0], [-60.0], [20.0]]), one)
+    assert leads(np.array([[6.0, 7.0, 8.0]]), np.array([[5.0, 6.0, 7.1]]))  # one level's episodes
 
 
 def test_equal_ways_leave_the_first():
@@ -71,7 +78,9 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     assert all((before[name] == after[name]).all() for name in before)
     result = json.loads((out / "result.json").read_text())
     assert result["chosen"] == "best" and result["ways"]["best"]["mean"] == 4.5
-    assert "plays by best." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "plays by best, before by draw." in said
+    assert "That best earns more than draw is not shown." in said  # 0 and 0.5 points on two levels
 
 
 def test_nothing_is_left_of_a_choice_that_failed(tmp_path, monkeypatch):
