@@ -43,6 +43,8 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 from retro_agents.run.folder import alone_in, numbered_folder
 
+HOLDS = {"result.json": "an evaluation", "config.json": "a run", "meta.json": "a checkpoint"}
+"""A file in a folder -> what the folder then holds."""
 SIGHT_EPISODES = 5
 """Default episodes per level of a test of sight."""
 
@@ -101,8 +103,9 @@ def made_out(out: Path | None) -> Iterator[Path]:
     given, out = out, out or numbered_folder("runs", "evaluation")
     busy = f"another evaluation writes to {out}: give another --out"
     with folder_for(out, made=given is None), alone_in(out, otherwise=busy):
-        if (out / "result.json").exists():
-            raise UserError(f"{out} already holds an evaluation; give another --out")
+        for name, what in HOLDS.items():
+            if (out / name).exists():
+                raise UserError(f"{out} already holds {what}; give another --out")
         yield out
 
 
@@ -205,7 +208,8 @@ def evaluate_levels(
             progress.update(len(every) * longest, {"mean return of these levels": so_far})
             if recordings is not None:
                 keep_best(recordings, returns[str(level)], out / f"{name}.bk2")
-                shown = {f"{config.agent}, {name}": seen}
+                best_of = f": best of {episodes}" if episodes > 1 else ""
+                shown = {f"{config.agent}, {name}{best_of}": seen}
                 path = out / f"{name}.mp4"
                 best = max(played, key=lambda episode: episode.r)
                 ends = dict.fromkeys(shown, end_of(best))

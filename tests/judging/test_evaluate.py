@@ -16,7 +16,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.references import reference
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
-from retro_agents.judging.evaluate import agent_in, made_out, main, play_level
+from retro_agents.judging.evaluate import HOLDS, agent_in, made_out, main, play_level
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode
@@ -144,10 +144,12 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
     with alone_in(Path("given")), pytest.raises(SystemExit):
         main(command)
     assert "another evaluation writes to given" in capsys.readouterr().err
-    Path("given/result.json").touch()
-    with pytest.raises(SystemExit):
-        main(command)
-    assert "given already holds an evaluation" in capsys.readouterr().err
+    for name, what in HOLDS.items():
+        (Path("given") / name).touch()
+        with pytest.raises(SystemExit):
+            main(command)
+        assert f"given already holds {what}" in capsys.readouterr().err
+        (Path("given") / name).unlink()
 
 
 @pytest.mark.parametrize(
