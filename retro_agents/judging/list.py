@@ -72,14 +72,17 @@ def about_preset(path: Path) -> str:
 
 
 def runs(folder: Path) -> Iterator[str]:
-    """The runs below a folder: agent, levels, the last checkpoint's step, the mean return of the
-    last hundred episodes, and the time since the run began."""
+    """The runs below a folder, but for those in a contest's folder below it: agent, levels, the
+    last checkpoint's step, the mean return of the last hundred episodes, and the time since the run
+    began."""
     configs = sorted(folder.rglob("config.json"))
     if not configs:
         raise UserError(f"there are no runs in {folder}: give another folder by --of FOLDER")
     for config in configs:
         run = config.parent
-        if CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent"):
+        inside = CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent")
+        above = [folder / part for part in [*run.relative_to(folder).parents][:-1]]
+        if inside or any((each / "contest.json").is_file() for each in above):
             continue
         saved = complete_checkpoints(run / "checkpoints")
         starts = provenance.read(run)

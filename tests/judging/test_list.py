@@ -43,10 +43,14 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
         run.checkpoints, agent="none", config={}, counters={"env_steps": 1200}, tensors={}
     )
     write_episodes(tmp_path / "episodes", [])  # a checkpoint, and no run
+    RunFolder.create(tmp_path / "contest" / "Act1" / "seed-0" / "training", {"seed": 1})
+    (tmp_path / "contest" / "contest.json").write_text("{}")
     assert list(listing.lines("runs", str(tmp_path))) == [
         f"{tmp_path / 'a'}  no checkpoint",
         f"{tmp_path / 'b'}  saved at 1,200 steps",
     ]
+    (one,) = listing.lines("runs", str(tmp_path / "contest"))  # which was asked for
+    assert one.endswith("training  no checkpoint")
 
 
 def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
