@@ -112,7 +112,7 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
     if not levels:
         raise UserError(
             "the entries have no level in common (a run counts on the levels that it learned on): "
-            "`retro-agents contest run` lets an agent play others"
+            "`retro-agents evaluate` and `retro-agents contest run` let an agent play others"
         )
     runs = {label: {level: r[level] for level in sorted(levels)} for label, r in entries.items()}
     first, found = next(iter(runs.values())), []
@@ -147,7 +147,7 @@ def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
     title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
     head = ["", "apart", "95 %", "probability to be better", "95 %"]
     return (
-        terminal_table(["", "mean", "95 %", "seeds"], means, title=title),
+        terminal_table(["", "mean", "95 %", "seeds or episodes"], means, title=title),
         terminal_table(head, others, title=f"Compared with {found[0].label}"),
     )
 
@@ -181,8 +181,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         draw(found, config.plot)
     for table in tables(found, levels=levels):
         Console().print(table)
-    if any(one.seeds < 2 for one in found):
-        print("An interval needs two seeds or more: join runs by commas, such as runs/a0,runs/a1.")
+    if single := [one.label for one in found if one.seeds < 2]:
+        print(
+            f"An interval needs two seeds or more, and {', '.join(single)} has one: join runs by "
+            "commas, such as runs/a0,runs/a1."
+        )
 
 
 if __name__ == "__main__":
