@@ -47,7 +47,8 @@ made {folder}: about 200 lines that learn which button is best. Next:
   retro-agents evaluate runs/{name}
   retro-agents contest run --agent {name} --checkpoint runs/{name} --levels bramble-test \\
       --timesteps 10000 --seeds 1
-Then change config.py (settings), agent.py (what plays) and training.py (what learns)."""
+Then change config.py (settings), agent.py (what plays), training.py (what learns) and the first
+line of __init__.py (what `retro-agents list agents` says)."""
 
 
 @dataclass(frozen=True)

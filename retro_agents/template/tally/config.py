@@ -19,7 +19,7 @@ class TallyConfig:
     explore: Share = learning(0.3)
     """Chance of an action that is drawn."""
     discount: Share = fixed(1.0)
-    """Factor of earlier rewards at each new one of the same action."""
+    """Weight of an action's earlier rewards in its mean, at each new one."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -41,8 +41,8 @@ class Training(RunState):
         """Learn from a step of every environment: actions and rewards [N]."""
         self.env_steps += len(actions)
         for action, reward in zip(actions, rewards, strict=True):
-            self.agent.tallies[0, action] *= self.config.discount
-            self.agent.tallies[:, action] += reward, 1.0
+            tally = self.agent.tallies[:, action]
+            tally[:] = self.config.discount * tally + (reward, 1.0)
 
     def save(self, run_dir: Path | str, envs: Any) -> None:
         """Write a checkpoint from which the run resumes exactly. arrays: what is large, as a
