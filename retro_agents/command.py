@@ -119,6 +119,8 @@ def chosen(words: list[str], rows: Mapping[str, str], before: str) -> str:
     if words[0] not in known:
         close = difflib.get_close_matches(words[0], known, n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
+        if before == "train ":
+            raise UserError(f"unknown agent {words[0]!r}; {advice}")
         raise UserError(f"unknown command 'retro-agents {before}{words[0]}'; {advice}")
     if COMPLETES in os.environ:
         os.environ[COMPLETES] = str(int(os.environ[COMPLETES]) + 1)

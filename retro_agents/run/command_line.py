@@ -130,7 +130,8 @@ def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:
     first = flat(values) | words.levels()
     here = places(cls, first)
     if words.helps:
-        words.help(here, {} if required(cls) else flat(to_dict(from_dict(cls, first))))
+        own = {name: place.field.default for name, place in here.items() if not place.required}
+        words.help(here, own if required(cls) else flat(to_dict(from_dict(cls, first))))
     words.check_kind(here)
     config = from_dict(cls, {**values, **words.given})
     check_effects(config, words.given)

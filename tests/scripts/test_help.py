@@ -34,6 +34,7 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for name, text in zip(EVERY, done.stdout.split("usage: ")[5:], strict=True):
         assert text.startswith(f"retro-agents {name} ")
+        assert name != "plot" or "(default: curve.png)" in " ".join(text.split())
         if name.startswith("train "):
             titles = [line for line in text.splitlines() if re.fullmatch(r"\S.*:", line)]
             assert titles[:2] == ["options:", "Most used:"] and titles[-1] == "The machine:"
@@ -47,7 +48,7 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import() -> None:
     [
         ("evalute ppo2", "'retro-agents evalute'; did you mean 'evaluate'?"),
         ("contest rnu", "'retro-agents contest rnu'; did you mean 'run'?"),
-        ("train pp2", "'retro-agents train pp2'; did you mean 'ppo2'?"),
+        ("train pp2", "unknown agent 'pp2'; did you mean 'ppo2'?"),
         ("procgen nothing", "expected one of: evaluate, table, play"),
     ],
 )
@@ -58,7 +59,7 @@ def test_an_unknown_word_is_one_line_that_names_the_nearest(
         main(words.split())
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1
-    assert said.startswith("error: unknown command ") and says in said
+    assert said.startswith("error: unknown ") and says in said
 
 
 def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
