@@ -222,6 +222,8 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
 
     Raises UserError if there is none.
     """
+    if not any((Path(run_dir) / name).exists() for name in ("config.json", "checkpoints")):
+        raise UserError(f"there is no run in {run_dir} to resume: leave out --resume to begin one")
     while True:
         try:
             saved = load_checkpoint(run_dir)

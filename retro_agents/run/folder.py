@@ -190,7 +190,9 @@ def interruptible(
     except KeyboardInterrupt:
         if not RunFolder(Path(path)).has_checkpoint:
             raise
-        advice = f"--run-dir {quote(str(path))} --resume continues from the last checkpoint"
+        program = f"{sys.argv[0]} " if sys.argv[0].startswith("retro-agents ") else ""
+        advice = f"{program}--run-dir {quote(str(path))} --resume"
+        advice += " continues from the last checkpoint"
         raise KeyboardInterrupt(hint or advice) from None
     finally:
         for number in handled:

@@ -67,7 +67,10 @@ def test_each_checkpoint_is_told_once_it_is_written(tmp_path):
 
 
 @pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_resumes_exactly_and_saves_where_it_is_told_to_stop(number, tmp_path, capsys):
+def test_a_stopped_run_resumes_exactly_and_saves_where_it_is_told_to_stop(
+    number, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", ["retro-agents train tally"])
     every = ["--checkpoint-every", "0" if number else "16"]
     train("tally", tmp_path / "whole", *every)
     envs = stopping(Corridor(2), tmp_path / "parts")
@@ -78,7 +81,8 @@ def test_a_stopped_run_resumes_exactly_and_saves_where_it_is_told_to_stop(number
     with pytest.raises(KeyboardInterrupt if number else Stop) as stop:
         train("tally", tmp_path / "parts", *every, envs=envs)
     if number:
-        assert "--resume continues" in str(stop.value.args)
+        again = f"retro-agents train tally --run-dir {tmp_path / 'parts'} --resume continues"
+        assert again in str(stop.value.args)
         assert "saving a checkpoint" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -188,7 +188,7 @@ def test_actors_without_ray_are_refused(agent, capsys, monkeypatch, tmp_path):
 def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, capsys, tmp_path):
     """Nothing, a run of another agent, and an agent that was saved without its run."""
     resume = ["--run-dir", tmp_path / "run", "--resume", "--timesteps", 900]
-    assert "there is no such folder" in said_to(agent, capsys, resume)
+    assert "to resume: leave out --resume to begin one" in said_to(agent, capsys, resume)
     one, run_dir = trained(agent)
     one.save(tmp_path / "run")
     shutil.copy(run_dir / "config.json", tmp_path / "run")

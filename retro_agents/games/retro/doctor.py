@@ -96,7 +96,8 @@ def split_fact(name: str) -> Fact:
     playable = sum(level.game not in {*without, *unscored} for level in levels)
     text = f"{name}: {playable} of {len(levels)} playable"
     if without:
-        text += f"; no ROM for {', '.join(without)}: `retro-agents import-roms DIR`"
+        those = without[0] if len(without) == 1 else f"{len(without)} games"
+        text += f"; no ROM for {those}: `retro-agents import-roms DIR`"
     if unscored:
         text += f"; no contest scenario for {', '.join(unscored)}"
     if playable == len(levels):

@@ -56,8 +56,8 @@ def parse_level(text: str) -> Level:
     if not matches:
         names = [*split_names(), *(level.state for level in known)]
         raise UserError(
-            f"unknown levels {game!r}{nearest(game, names)}: give a split "
-            f"({', '.join(split_names())}), a CSV with columns game,state, or GAME:STATE"
+            f"unknown levels {game!r}{nearest(game, names)}: give levels by name or as GAME:STATE, "
+            f"a split ({', '.join(split_names())}), or a CSV with columns game,state"
         )
     if len(matches) > 1:
         raise UserError(f"several games have a level {game!r}: give {' or '.join(matches)}")
