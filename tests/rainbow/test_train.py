@@ -48,6 +48,15 @@ def test_weights_alone_can_be_taken_over(corridor, tmp_path):
     assert training.seeded == 0 and training.replay.size == 0
 
 
+def test_the_shipped_weights_bring_a_replay():
+    training = Training(parse(["--preset", "ape-x-fast", "--num-envs", "4"]), 4)
+    training.start_from("rainbow")
+    assert training.seeded == training.replay.size == training.config.init_replay == 10_000
+    batch = training.replay.sample(64, beta=0.4, rng=np.random.default_rng(0))
+    assert batch.obs.shape == (64, 4, 84, 84) and len(np.unique(batch.actions)) > 3
+    assert batch.obs.std() > 10 and batch.returns.any()
+
+
 def save_encoder(folder, config):
     """A checkpoint of another agent with that config's encoder; returns the encoder's weights."""
     torch.manual_seed(7)
