@@ -60,8 +60,10 @@ class Progress:
         new = dict(numbers or {})
         values = new | self._numbers | new  # the newest first
         self._numbers = {SCORE: values[SCORE], **values} if SCORE in values else values
-        now = self._clock()
-        if now - self._history[-1][0] >= 0.5:
+        now, begins = self._clock(), self._step == self._start < step
+        if begins and (step - self._start) * 100 < self._total - self._start:
+            self._history = deque([(now, step)])  # what came before was not play, but preparation
+        elif now - self._history[-1][0] >= 0.5:
             self._history.append((now, step))
         while len(self._history) > 2 and now - self._history[1][0] > RATE_SECONDS:
             self._history.popleft()

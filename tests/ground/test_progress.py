@@ -101,7 +101,8 @@ def test_speed_is_of_whole_stretches_of_playing_and_learning():
         (6, [(3, {}, 15)], "0.2 steps/s"),
         (10, [(0, {}, 10), (0, {}, 10)], "x: 0/10 steps\nx: 0/10 steps\n"),
         (4, [(1, {"loss": 1.0, "q": 5.0}, 0), (2, {"loss": 2.0}, 20)], "loss 2, q 5"),
-        (100_000, [(10, {}, 10)], "27 h 46 min left"),
+        (100_000, [(10, {}, 10), (20, {}, 10)], "27 h 46 min left"),
+        (100_000, [(1, {}, 10)], "x: 1/100000 steps\n"),
         (
             4,
             [(1, {"updates": 3}, 0), (2, {"loss": 0.25, "updates": 123456}, 0)],
@@ -114,7 +115,16 @@ def test_speed_is_of_whole_stretches_of_playing_and_learning():
             "mean_return 7, a 1, b 1, c 1, d 1\n",
         ),
     ],
-    ids=["slow", "nothing moves", "they stay", "long", "newest first", "five", "score first"],
+    ids=[
+        "slow",
+        "nothing moves",
+        "they stay",
+        "long",
+        "begins",
+        "newest first",
+        "five",
+        "score first",
+    ],
 )
 def test_numbers_are_said_in_order_and_readably(total, updates, line):
     assert line in said(total, *updates)
