@@ -145,7 +145,7 @@ def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
         cells = [f"{one.apart:+,.0f}", shown(one.apart_interval), better]
         others.append([one.label, *cells, shown(one.better_interval, 2)])
     title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
-    head = ["", "apart", "95 %", "probability to be better", "95 %"]
+    head = ["", "apart", "95 %", "P(better)", "95 %"]
     return (
         terminal_table(["", "mean", "95 %", "seeds or episodes"], means, title=title),
         terminal_table(head, others, title=f"Compared with {found[0].label}"),
