@@ -7,7 +7,7 @@ import time
 
 
 def play(env):
-    """RIGHT (action 1), and after every 20 steps four of B, a jump (6). An exception of `env` ends it."""
+    """RIGHT (1), and after every 20 steps four of B (6), a jump; `env` ends it by an exception."""
     _, info = env.reset()
     while True:
         action = 6 if info["steps"] % 24 >= 20 else 1
