@@ -41,7 +41,7 @@ package-dir = {{"" = "."}}
 {name} = ["presets/*.yaml"]
 """
 NEXT = """\
-made {folder}: about 200 lines that learn which button is best. Next:
+made {folder}: a hundred lines of code that learn which button is best. Next:
   pip install -e {folder}
   retro-agents train {name} --timesteps 20000 --run-dir runs/{name}
   retro-agents evaluate runs/{name}

@@ -153,8 +153,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for label, run in zip(labels, config.runs, strict=True):
         curves.setdefault(label, []).append(run)
     window = config.window or (20 if config.column in EPISODE_COLUMNS else 1)
-    options = {"column": config.column, "window": window, "title": config.title}
-    print(plot_curves(curves, config.out, **options))
+    out = plot_curves(curves, config.out, column=config.column, window=window, title=config.title)
+    print(out)
 
 
 if __name__ == "__main__":
