@@ -47,8 +47,6 @@ from retro_agents.run.plot import plot_curves
 SECOND = 15
 """Agent steps in a second of play."""
 SHIPPED = "as shipped"
-QUARTER = 4
-"""A learner stands where the mean of its first or last fourth of episodes is."""
 SEARCH, NET, AFTER = "JERK, searching", "PPO2, learning", "PPO2, after that"
 
 
@@ -194,16 +192,16 @@ def verdict(demo: Demo) -> str:
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
     shipped = next(name for name in means if name.endswith(SHIPPED))
-    ended = demo.played[NET][: demo.ended[NET]]
-    some = max(1, len(ended) // QUARTER)
+    whole = demo.played[NET][: demo.ended[NET]] or demo.played[NET]
+    some = max(1, len(whole) // 4)
     return (
         f"The {len(demo.played[SEARCH])} episodes of the search, from the first one on, average "
         f"{means[SEARCH] - means[best]:+z,.0f} points relative to {best}, the best simple player "
         f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
         f"{shipped}, which was trained on other levels, has {means[shipped]:,.0f}. "
-        f"A net from random weights began with {mean_of(ended[:some])} and ended with "
-        f"{mean_of(ended[-some:])}, the means of the first and the last {some} of its "
-        f"{len(ended)} whole episodes."
+        f"A net from random weights began with {mean_of(whole[:some])} and ended with "
+        f"{mean_of(whole[-some:])}, the means of the first and the last {some} of its "
+        f"{len(whole)} whole episodes."
     )
 
 
