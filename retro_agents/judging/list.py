@@ -75,24 +75,27 @@ def runs(folder: Path) -> Iterator[str]:
     """The runs below a folder, but for those in a contest's folder below it: agent, levels, the
     last checkpoint's step, the mean return of the last hundred episodes, and the time since the run
     began."""
-    configs = sorted(folder.rglob("config.json"))
-    if not configs:
+    found = [path.parent for path in sorted(folder.rglob("config.json"))]
+    found = [run for run in found if is_run(run, below=folder)]
+    if not found:
         raise UserError(f"there are no runs in {folder}: give another folder by --of FOLDER")
-    for config in configs:
-        run = config.parent
-        inside = CHECKPOINT.fullmatch(run.name) or run.parent.name in ("checkpoints", "agent")
-        above = [folder / part for part in [*run.relative_to(folder).parents][:-1]]
-        if inside or any((each / "contest.json").is_file() for each in above):
-            continue
+    for run in found:
         saved = complete_checkpoints(run / "checkpoints")
         starts = provenance.read(run)
         told = [str(starts[0].get("agent", ""))] if starts else []
-        told += [levels] if (levels := levels_of(config)) else []
+        told += [levels] if (levels := levels_of(run / "config.json")) else []
         told.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
         told += [f"mean return {mean:,.0f}"] if (mean := last_return(run)) is not None else []
         began = starts[0].get("begun") if starts else None
         told += [age(datetime.fromisoformat(began))] if began else []
         yield f"{run}  {', '.join(told)}"
+
+
+def is_run(folder: Path, *, below: Path) -> bool:
+    """Whether a folder with a config is a run, and none of a contest in a folder below `below`."""
+    above = [below / part for part in [*folder.relative_to(below).parents][:-1]]
+    saved = CHECKPOINT.fullmatch(folder.name) or folder.parent.name in ("checkpoints", "agent")
+    return not saved and not any((each / "contest.json").is_file() for each in above)
 
 
 def levels_of(config: Path) -> str:

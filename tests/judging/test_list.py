@@ -1,3 +1,4 @@
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -51,6 +52,10 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
     ]
     (one,) = listing.lines("runs", str(tmp_path / "contest"))  # which was asked for
     assert one.endswith("training  no checkpoint")
+    for name in ("a", "b"):
+        shutil.rmtree(tmp_path / name)
+    with pytest.raises(UserError, match="there are no runs in"):
+        list(listing.lines("runs", str(tmp_path)))
 
 
 def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
