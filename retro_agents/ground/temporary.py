@@ -1,6 +1,7 @@
 """Folders in the system's temporary folder, of which nothing stays for long even after a kill."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,7 +10,9 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-PREFIX = "retro-agents-"
+PREFIX = "retro-agents-tmp-"
+OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
+"""The whole name, so that no folder of a user's is taken for one of these."""
 
 
 @contextmanager
@@ -19,7 +22,8 @@ def temporary_folder() -> Iterator[tuple[Path, int]]:
     inherits the descriptor holds the lock too. Raises OSError if it cannot be made."""
     place = Path(tempfile.gettempdir())
     for path in place.glob(f"{PREFIX}*"):
-        remove_unlocked(path)
+        if OURS.fullmatch(path.name):
+            remove_unlocked(path)
     draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
     folder = draft.with_name(draft.name[1:])  # no other process looks at it before it is locked
     descriptor = os.open(draft, os.O_RDONLY)

@@ -41,10 +41,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next_start(tmp_path):
             assert there(folder) == ["file"]  # its process lives
         process.send_signal(signal.SIGKILL)
         process.wait()
-    (tmp_path / "retro-agents-link").symlink_to(tmp_path)
+    others = ["retro-agents-runs", "retro-agents-tmp-linked00", "retro-agents-tmp-mine"]
+    (tmp_path / others[0]).mkdir()
+    (tmp_path / others[1]).symlink_to(tmp_path)
+    (tmp_path / others[2]).mkdir()
     with temporary_folder() as (own, _):
-        assert there(tmp_path) == sorted([own.name, "retro-agents-link"])
-    assert there(tmp_path) == ["retro-agents-link"]
+        assert there(tmp_path) == sorted([own.name, *others])
+    assert there(tmp_path) == others
 
 
 def test_a_child_that_inherits_the_lock_keeps_the_folder(tmp_path):

@@ -103,7 +103,7 @@ def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
     board.score(board.entry(image=IMAGE, machine="cpu"))
     page(["--board", str(board.root)])
     assert "| – | MIT |" in (board.root / "page.md").read_text()
-    assert (docker / "removed").read_text().count("retro-agents-") == SEEDS
+    assert (docker / "removed").read_text().count("retro-agents-tmp-") == SEEDS
 
 
 @pytest.mark.usefixtures("docker")
