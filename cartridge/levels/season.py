@@ -43,6 +43,7 @@ def open_season(board: Path, *, acts: int) -> Path:
         seed=seed,
         acts={name_of(act): act.layout for act in made},
         pack=hashlib.sha256(packed).hexdigest(),
+        secret=secrets.token_hex(16),
         entries={one.name: one.sha256 for one in there},
     )
     folder = board / "seasons" / str(max(folders(board), default=0) + 1)

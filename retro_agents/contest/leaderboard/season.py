@@ -30,11 +30,14 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opened: str
     """The date."""
     seed: Natural
-    """Of the level generator and of the sticky actions; drawn when the season opened."""
+    """Of the level generator; drawn when the season opened."""
     acts: dict[str, Natural]
     """Each act's name, and the number of its layout."""
     pack: str
     """SHA-256 of acts.pack."""
+    secret: str = ""
+    """128 bits, hexadecimal, of which a run's draws are made: sticky actions are seen, and would
+    give the seed away to whoever tries all. Seasons 1 to 3 have none."""
     entries: dict[str, str] = {}
     """The entries that were there when it opened, and the SHA-256 of each: only these cannot have
     seen the acts."""
@@ -85,7 +88,7 @@ class Season:
         return self._drawn(act, seed, "entry")
 
     def _drawn(self, *words: object) -> int:
-        text = " ".join(map(str, (self.facts.seed, *words)))
+        text = " ".join(map(str, (self.facts.secret or self.facts.seed, *words)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
 
 

@@ -1,11 +1,13 @@
 """Entries of every kind, bad ones, the page, and seasons."""
 
+import dataclasses
 import json
 import os
 import shutil
 import sys
 from array import array
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -175,6 +177,9 @@ def test_a_new_season_has_acts_that_nobody_knew(board):
     season = current_season(board.root)
     assert (folder.name, season.number, len(season.acts)) == ("2", 2, 1)
     assert season.level(season.acts[0]) in season.cartridge.acts
+    known = msgspec.structs.replace(season.facts, secret="")
+    guessed = dataclasses.replace(season, facts=known)
+    assert season.sticky_seed("A", 0) != guessed.sticky_seed("A", 0)  # the seed does not tell it
 
 
 def test_a_leaderboard_without_a_season_says_what_to_do(board, refused):
