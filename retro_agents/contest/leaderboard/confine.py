@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.requirements import ROOT
@@ -46,9 +47,10 @@ def begun(
     slot: int | None = None,
     seconds: float = 0.0,
     environment: dict[str, str] | None = None,
+    log: IO[bytes] | None = None,
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start a command in `folder`/entry, held by `warden`: when the channel closes for writing, it
-    ends with all that it started. It writes to `folder`/log.
+    ends with all that it started. log: where it writes.
 
     hide: it cannot read the leaderboard's files, has no network, and can write to `folder` alone.
     slot: which core it gets, for so many seconds of CPU time; None: all cores, without a limit.
@@ -74,11 +76,11 @@ def begun(
     channel, other = socket.socketpair()
     channel.sendall(json.dumps({"hide": files if hide else None, "become": limits}).encode())
     words = [sys.executable, "-I", str(WARDEN), str(other.fileno()), *command]
-    with other, (folder / "log").open("wb") as log:
+    with other:
         process = subprocess.Popen(
             [*NEW, *words] if hide else words,
             stdin=subprocess.PIPE,
-            stdout=log,
+            stdout=log or subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
             cwd=folder,
             env=environment,

@@ -15,11 +15,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from array import array
 from pathlib import Path
-from typing import final
+from typing import IO, final
 
 from retro_agents.contest.leaderboard.confine import begun, can_hide, used
 from retro_agents.contest.leaderboard.entry import Entry, command_of
@@ -41,6 +42,8 @@ POLL = 0.02
 """Seconds between looks at a run's two sides."""
 GRACE = 60.0
 """Seconds in which an entry must end after its last step."""
+MOST_READ = 1 << 16
+"""Bytes of an entry's output in which its last line is looked for."""
 FAREWELL = 5.0
 """Seconds in which a server ends after its client has left."""
 
@@ -72,6 +75,10 @@ MACHINES = {
     "free": Machine(start=600, step=0.0432, stall=600),
 }
 """By an entry's `machine`. Free: the contest's 12 hours for 1,000,000 steps."""
+
+
+class RefusedError(UserError):
+    """An entry that ended a run early or exceeded its limits."""
 
 
 @final
@@ -137,7 +144,7 @@ def play(
     """Let an entry play an act. board: the leaderboard's folder, which it may not see. slot: which
     of the runs that go on together it is. stopping: ends it from another thread.
 
-    Raises UserError if the entry runs past its limits, or leaves before it has played all steps.
+    Raises RefusedError if the entry runs past its limits, or leaves before it has played all steps.
     """
     machine = MACHINES[entry.facts.machine]
     allowed = machine.seconds(entry.steps)
@@ -145,7 +152,12 @@ def play(
     slack = 1 if image else machine.slack or 1  # what an image uses is not measured
     limits = Limits(entry.steps, allowed * slack, machine.stall)
     env = Taped(season, act)
-    with temporary_folder() as (place, _), contextlib.closing(env):
+    # The log has no name, so that the entry cannot put another file there.
+    with (
+        temporary_folder() as (place, _),
+        contextlib.closing(env),
+        tempfile.TemporaryFile() as log,
+    ):
         folder = place.resolve()
         home, work = folder / "entry", folder / "work"
         shutil.copytree(entry.folder, home)
@@ -164,6 +176,7 @@ def play(
             slot=slot if machine.slack and not image else None,
             seconds=allowed,
             environment=environment,
+            log=log,
         )
         server.start()
         with channel:
@@ -174,7 +187,7 @@ def play(
             use = (0.0, 0)
         server.join(FAREWELL)
         seconds = time.monotonic() - began
-        last = last_line(folder / "log")
+        last = last_line(log)
     judge(server, late=late, use=use, machine=machine, limits=limits, said=last)
     assert use is not None
     return Played(env.masks, seconds, *use)
@@ -235,7 +248,9 @@ def judge(
     limits: Limits,
     said: str,
 ) -> None:
-    """Raises UserError unless the run was played to its last step, within its limits."""
+    """Raises RefusedError unless the run was played to its last step, within its limits."""
+    if isinstance(server.error, OSError):
+        raise RefusedError(f"the entry's server failed: {server.error}")
     if server.error is not None:
         raise server.error
     (cpu, memory), past = use or (0.0, 0), ""
@@ -249,14 +264,15 @@ def judge(
         past = f"it was still running {GRACE:g} s after its last step"
     elif not isinstance(server.ended, TimestepTimeoutError):
         steps = f"{len(server.env.masks):,} of {limits.timesteps:,} steps"
-        raise UserError(f"the entry left after {steps}: {said}")
+        raise RefusedError(f"the entry left after {steps}: {said}")
     elif use is None:
         past = "it ended the process that measures it"
     if past:
-        raise UserError(f"the entry ran past its limits: {past}")
+        raise RefusedError(f"the entry ran past its limits: {past}")
 
 
-def last_line(log: Path) -> str:
+def last_line(log: IO[bytes]) -> str:
     """The last line that a process wrote."""
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    log.seek(max(0, log.seek(0, os.SEEK_END) - MOST_READ))
+    lines = log.read().decode(errors="replace").strip().splitlines()
     return (lines or ["it said nothing"])[-1].removeprefix("error: ")[:300]

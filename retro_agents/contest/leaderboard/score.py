@@ -16,7 +16,7 @@ from typing import Any
 
 from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
-from retro_agents.contest.leaderboard.play import Played, play
+from retro_agents.contest.leaderboard.play import Played, RefusedError, play
 from retro_agents.contest.leaderboard.references import is_reference, reference_runs
 from retro_agents.contest.leaderboard.result import (
     Cost,
@@ -84,7 +84,8 @@ def play_all(
     entry: Entry, season: Season, board: Path, *, workers: int
 ) -> dict[tuple[str, int], Played]:
     """Every act with every seed, in an order that is drawn, so that it names no act. Runs that are
-    over are not played again."""
+    over are not played again, except those of an entry that was refused: it could choose among
+    them. Runs of the same act are not played together, since they could help each other."""
     folder = folder_of(board, season, entry.name) / FOLDER
     inputs = [entry.sha256, season.sha256, season.engine]
     jobs = [(act, seed) for act in season.acts for seed in range(SEEDS)]
@@ -93,6 +94,7 @@ def play_all(
     plan = [job for job in jobs if job not in found]
     random.SystemRandom().shuffle(plan)
     slots, stopping = list(range(workers)), threading.Event()
+    turns = {act: threading.Lock() for act in season.acts}
     failed: list[UserError] = []
     with (
         Progress(len(jobs), f"score {entry.name}", unit="runs", start=len(found)) as progress,
@@ -100,26 +102,31 @@ def play_all(
     ):
 
         def run(job: tuple[str, int]) -> None:
-            if stopping.is_set():
-                return
-            slot = slots.pop()
-            try:
-                one = play(
-                    entry, season, job[0], seed=job[1], board=board, slot=slot, stopping=stopping
-                )
-                remember(folder / f"{job[0]}.{job[1]}", one, inputs=inputs)
-                found[job] = one
-            except UserError as error:
-                failed.append(error)
-                stopping.set()
-            slots.append(slot)
-            progress.update(len(found))
+            act, seed = job
+            with turns[act]:
+                if stopping.is_set():
+                    return
+                slot = slots.pop()
+                try:
+                    one = play(
+                        entry, season, act, seed=seed, board=board, slot=slot, stopping=stopping
+                    )
+                    remember(folder / f"{act}.{seed}", one, inputs=inputs)
+                    found[job] = one
+                except UserError as error:
+                    if not stopping.is_set():
+                        failed.append(error)
+                    stopping.set()
+                slots.append(slot)
+                progress.update(len(found))
 
         try:
             list(pool.map(run, plan))
         finally:
             stopping.set()
     if failed:
+        if isinstance(failed[0], RefusedError):
+            shutil.rmtree(folder, ignore_errors=True)
         raise UserError(f"{entry.name}: {failed[0]}")
     return found
 

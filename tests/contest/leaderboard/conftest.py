@@ -97,8 +97,9 @@ def logs(monkeypatch):
     """What the entries of all runs wrote."""
     found: list[str] = []
 
-    def last_line(log: Path) -> str:
-        found.append(log.read_text())
+    def last_line(log) -> str:
+        log.seek(0)
+        found.append(log.read().decode())
         return found[-1]
 
     monkeypatch.setattr(play, "last_line", last_line)

@@ -120,6 +120,8 @@ PAST = {
     "ask(reset=True)\nwhile True: pass": "of CPU time, and 0.5 s are allowed",
     "signal.pause()": "ran past its limits",
     "play(steps - 1)": "left after 39 of 40 steps",
+    "import shutil\nshutil.rmtree(meet)\nline.close()": "the entry's server failed: ",
+    "print('x' * 10**6, '\\nlast')": "left after 0 of 40 steps: last",
     APART.format(before="", apart="os.setsid()", after="signal.pause()"): "and 0.5 s are allowed",
     TWICE: "of CPU time, and 0.5 s are allowed",
     UNCOUNTED: "of CPU time, and 0.5 s are allowed",

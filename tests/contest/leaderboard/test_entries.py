@@ -13,6 +13,7 @@ import pytest
 
 from cartridge.levels.season import open_season
 from retro_agents.contest.leaderboard import play as running
+from retro_agents.contest.leaderboard import score as scoring
 from retro_agents.contest.leaderboard.entry import command_of, read_entry
 from retro_agents.contest.leaderboard.net import Net
 from retro_agents.contest.leaderboard.page import main as page
@@ -44,9 +45,12 @@ BAD = [
     ),
 ]
 
-SECOND_FAILS = """
+COUNTS = """
 with FOUND.open("a") as file:
     file.write("x")
+"""
+SECOND_FAILS = f"""
+{COUNTS}
 if FOUND.read_text() == "xx":
     sys.exit("stopped")
 play(steps)
@@ -118,13 +122,30 @@ def test_an_image_has_the_cpu_time_by_the_clock(board, refused, monkeypatch):
 
 
 @pytest.mark.usefixtures("unhidden")
-def test_an_interrupted_score_resumes_with_the_runs_that_are_over(board, refused):
-    folder = board.entry(SECOND_FAILS)
-    refused(board.score, folder)
+def test_an_interrupted_score_resumes_with_the_runs_that_are_over(board, monkeypatch):
+    folder, begun = board.entry(f"{COUNTS}\nplay(steps)"), iter("12345")
+
+    def stopped(*given, **more):
+        if next(begun) == "2":
+            raise KeyboardInterrupt
+        return running.play(*given, **more)
+
+    monkeypatch.setattr(scoring, "play", stopped)
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        board.score(folder)
     assert len(list((board.results / "unfinished").iterdir())) == 1
     board.score(folder)
     board.check(folder)
-    assert board.found.read_text() == "x" * 4 and not (board.results / "unfinished").exists()
+    assert board.found.read_text() == "x" * 3 and not (board.results / "unfinished").exists()
+
+
+@pytest.mark.usefixtures("unhidden")
+def test_a_refused_entry_keeps_no_run_so_it_cannot_choose_among_them(board, refused):
+    folder = board.entry(SECOND_FAILS)
+    assert "left after 0 of 40 steps: stopped" in refused(board.score, folder)
+    assert not (board.results / "unfinished").exists()
+    board.score(folder)
+    assert board.found.read_text() == "x" * 5
 
 
 def test_an_agent_of_the_project_plays_in_the_contests_player(board, tmp_path):
