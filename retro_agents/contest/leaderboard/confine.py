@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.requirements import ROOT
+from retro_agents.ground.requirements import IN_CHECKOUT, ROOT
 from retro_agents.ground.temporary import temporary_folder
 
 WARDEN = Path(__file__).with_name("warden.py")
@@ -24,6 +24,15 @@ NEW = (
 )
 SECRET = ("seasons", "results", "page.md")
 """What tells of the season in a leaderboard's folder."""
+
+ACCELERATORS = ("nvidia*", "dri", "kfd", "accel*")
+"""Devices that an entry of the class cpu may not use."""
+
+
+def homes() -> list[Path]:
+    """Folders in which other copies of the project may be, the outer ones first."""
+    found = {Path.home().resolve(), *([ROOT.parent] if IN_CHECKOUT else [])}
+    return sorted(path for path in found if not Path("/usr").is_relative_to(path))
 
 
 @functools.cache
@@ -60,11 +69,15 @@ def begun(
         raise UserError("only Linux holds an entry of the class cpu to its limits: score it there")
     cores = [] if slot is None else sorted(os.sched_getaffinity(0))
     boards = (board, ROOT / "leaderboard", ROOT / "docs" / "leaderboard")
-    secret = {place / name for place in boards for name in SECRET} | {ROOT / ".git"}
+    secret = {place / name for place in boards for name in SECRET}
+    secret |= {ROOT / ".git", ROOT / "docs" / "dist"}
+    if slot is not None:
+        secret |= {one for name in ACCELERATORS for one in Path("/dev").glob(name)}
     kept = [Path(path).resolve() for path in (ROOT, sys.prefix, sys.base_prefix)]
     folder = folder.resolve()
     files = {
         "folder": str(folder),
+        "covered": list(map(str, homes())),
         "kept": list(map(str, kept)),
         "secret": sorted({str(path.resolve()) for path in secret}),
     }

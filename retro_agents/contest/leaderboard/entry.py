@@ -1,5 +1,6 @@
 """An entry: a folder with entry.json and whatever plays. What it is, and the command that plays."""
 
+import contextlib
 import dataclasses
 import hashlib
 import re
@@ -25,7 +26,7 @@ FROZEN_STEPS = 4_500
 ORACLE = "oracle"
 """The agent of the reference row: a player that sees the game's variables."""
 PLAYERS = ("agent", "onnx", "command", "image")
-Text = Annotated[str, msgspec.Meta(pattern=r"^[^\n\r|<>]{1,200}$")]
+Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\n\r|<>]{1,200}\Z")]
 """Text for a cell of the page's table."""
 
 
@@ -56,12 +57,13 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     play: Play | None = None
     """How an agent that does not learn chooses its actions instead."""
     flags: list[str] = []
-    """The settings of an agent that learns, as for its trainer."""
+    """The settings of an agent that learns, as for its trainer. Files that they name are the
+    entry's own."""
     onnx: str = ""
     """A net that `retro-agents export` wrote, in the entry."""
     command: list[str] = []
     """A command that speaks the contest's protocol; it starts in a copy of the entry's folder."""
-    image: Annotated[str, msgspec.Meta(pattern=r"^$|^[^-\s]\S*@sha256:[0-9a-f]{64}$")] = ""
+    image: Annotated[str, msgspec.Meta(pattern=r"\A(|[^-\s]\S*@sha256:[0-9a-f]{64})\Z")] = ""
     """A container's image that does so, as NAME@sha256:DIGEST."""
 
 
@@ -136,23 +138,27 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
         raise UserError(f"{folder / FILE}: give a function of your own by `command`; {HELP}")
     checkpoint = facts.checkpoint
     if checkpoint and not shipped(checkpoint):
-        checkpoint = str(inside(folder, checkpoint))
+        checkpoint = str(inside(folder, checkpoint).resolve())
     learns = is_package(facts.agent) and facts.steps > 0
     mode: Any = "adapt" if learns or facts.agent in REFERENCES else "frozen"
     device = "cpu" if facts.machine == "cpu" else "auto"
-    return resolve(Agent(facts.agent, checkpoint, mode, device, tuple(facts.flags), facts.play))
+    with contextlib.chdir(folder):  # as it starts
+        return resolve(Agent(facts.agent, checkpoint, mode, device, tuple(facts.flags), facts.play))
 
 
 def hash_of(folder: Path, agent: Agent | None) -> str:
     """SHA-256 of the names and contents of an entry's files, and of the shipped checkpoints that
-    its agent starts from. Raises UserError if one is a link."""
+    its agent starts from. Raises UserError if one is a link, or a file that Git usually ignores."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
             raise UserError(f"{path} is a link: an entry holds its own files; copy what it names")
+        if path.name == "__pycache__" or path.name.startswith("."):
+            raise UserError(f"{path} would not reach others: remove it")
         if path.is_file():
             digest.update(f"{path.relative_to(folder).as_posix()}\n{file_hash(path)}\n".encode())
-    facts = agent.facts() if agent else {}
+    with contextlib.chdir(folder):
+        facts = agent.facts() if agent else {}
     for used in filter(
         None, (facts.get("checkpoint_sha256"), *facts.get("files_sha256", {}).values())
     ):

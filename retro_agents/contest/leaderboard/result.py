@@ -1,6 +1,7 @@
 """An entry's result: the scores that its recordings prove, and what was measured beside them."""
 
 import hashlib
+import tempfile
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from retro_agents.contest.leaderboard.season import SEEDS, Season
 from retro_agents.contest.leaderboard.tape import SUFFIX, Run, read_tape, replay, write_tape
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import file_hash, make_folder, write_text
+from retro_agents.ground.files import file_hash, make_folder, unwritable, write_text
 
 FILE = "result.json"
 MOST = 10_000.0
@@ -124,15 +125,22 @@ def keep(
     *,
     measured: Measured,
 ) -> Result:
-    """Write the recordings of all acts and the result that they prove."""
+    """Write the recordings of all acts and the result that they prove, in the place of those that
+    are there. Raises UserError if they cannot be written; then these stay."""
     make_folder(folder)
-    for path in (*folder.glob(f"*{SUFFIX}"), folder / FILE):
-        path.unlink(missing_ok=True)
-    for act, runs in tapes.items():
-        write_tape(folder / f"{act}{SUFFIX}", runs)
-    result = proved(entry, season, folder, measured=measured)
-    text = msgspec.json.format(msgspec.json.encode(result), indent=1).decode()
-    write_text(folder / FILE, text + "\n")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".draft-", dir=folder) as draft:
+            for act, runs in tapes.items():
+                write_tape(Path(draft, f"{act}{SUFFIX}"), runs)
+            result = proved(entry, season, Path(draft), measured=measured)
+            text = msgspec.json.format(msgspec.json.encode(result), indent=1).decode()
+            write_text(Path(draft, FILE), text + "\n")
+            for path in (folder / FILE, *folder.glob(f"*{SUFFIX}")):
+                path.unlink(missing_ok=True)
+            for name in (*(f"{act}{SUFFIX}" for act in tapes), FILE):
+                Path(draft, name).rename(folder / name)
+    except OSError as error:
+        raise unwritable(folder, error) from None
     return result
 
 

@@ -55,9 +55,10 @@ def cover(path: Path) -> None:
         mount("/dev/null", path, flags=BIND)
 
 
-def hide(*, folder: str, kept: list[str], secret: list[str]) -> int:
+def hide(*, folder: str, covered: list[str], kept: list[str], secret: list[str]) -> int:
     """Let this process and its own write to a run's folder alone, and to empty folders that end
-    with the run. kept: what it may read in covered folders. secret: what it may not read.
+    with the run. covered: more such folders. kept: what it may read in covered folders. secret:
+    what it may not read.
 
     Returns a descriptor of a /proc that can be written to."""
     called(min(0, LIBC.syscall(KEYS, NEW_SESSION, None)))
@@ -68,7 +69,7 @@ def hide(*, folder: str, kept: list[str], secret: list[str]) -> int:
     writable = os.open(proc, os.O_PATH)
     mount("proc", proc, "proc")
     protect(proc)
-    for path in {Path(one).resolve() for one in (*COVERED, run.parent)}:
+    for path in {Path(one).resolve() for one in (*COVERED, *covered, run.parent)}:
         cover(path)
     for path, place in places.items():
         if path == run or not path.exists():

@@ -1,6 +1,7 @@
 """Entries of every kind, bad ones, the page, and seasons."""
 
 import dataclasses
+import errno
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 from cartridge.levels.season import open_season
 from retro_agents.contest.leaderboard import play as running
+from retro_agents.contest.leaderboard import result
 from retro_agents.contest.leaderboard import score as scoring
 from retro_agents.contest.leaderboard.entry import command_of, read_entry
 from retro_agents.contest.leaderboard.net import Net
@@ -22,7 +24,7 @@ from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.leaderboard.unfinished import remember
 from retro_agents.contest.player import PlayerConfig
-from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.command_line import parse_command
 from tests.contest.leaderboard.conftest import STEPS
 from tests.runs import ROOT
@@ -31,6 +33,11 @@ BAD = [
     ({"stepz": 0}, "unknown field `stepz`"),
     ({"steps": 3}, "Invalid enum value 3"),
     ({"who": "a\nb"}, "at `$.who`"),
+    ({"what": "a net\n"}, "at `$.what`"),
+    (
+        {"agent": "jerk", "steps": 50_000, "flags": ["--preset", "hybrid", "--policy", "net"]},
+        "no checkpoint at net",
+    ),
     ({"onnx": "net.onnx", "command": ["x"]}, "exactly one of agent, onnx, command, image"),
     ({"onnx": "../mine/../../net.onnx"}, "there is no ../mine/../../net.onnx in the entry's"),
     ({"checkpoint": "net"}, "only an agent has checkpoint, play or flags"),
@@ -66,6 +73,32 @@ def test_an_entry_holds_no_links(board, refused):
     folder = board.entry()
     (folder / "more").symlink_to(board.root)
     assert "more is a link" in refused(board.score, folder)
+
+
+def test_an_entry_holds_no_file_that_git_leaves_out(board, refused):
+    folder = board.entry()
+    (folder / ".DS_Store").touch()
+    assert ".DS_Store would not reach others" in refused(board.score, folder)
+
+
+def test_files_that_flags_name_are_the_entrys_own(board):
+    flags = ["--preset", "hybrid", "--policy", "net"]
+    folder = board.entry(agent="jerk", steps=50_000, flags=flags)
+    shutil.copytree(latest_checkpoint("ppo2"), folder / "net")
+    assert read_entry(folder).agent.flags == (*flags,)
+
+
+def test_a_result_that_cannot_be_written_replaces_none(board, refused, monkeypatch):
+    folder = board.entry()
+    before = board.score(folder)
+
+    def full(path, runs):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(result, "write_tape", full)
+    assert "free some space there" in refused(board.score, folder)
+    assert board.result() == before
+    board.check(folder)
 
 
 def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
