@@ -7,7 +7,7 @@ retro-agents compare runs/a0,runs/a1 runs/b0,runs/b1 --plot comparison.png
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -65,13 +65,12 @@ class Compared:
 def runs_of(entry: str) -> Runs:
     """The scores of an entry: level -> seed -> mean return. Raises UserError if it has none."""
     path = Path(entry)
-    if (path / "contest.json").is_file():
-        return by_level(read_scores(path))
-    if stored := stored_file(entry):
-        return by_level(read_stored(stored)[1])
+    if contest := contest_of(entry):
+        return {row.level: dict(row.by_seed) for row in contest.levels}
     if (path / "result.json").is_file() and not (path / "episodes.csv").is_file():
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
+    used: set[int] = set()
     for number, folder in enumerate(map(Path, entry.split(","))):
         if not (folder / "episodes.csv").is_file():
             if "," in entry:
@@ -83,17 +82,41 @@ def runs_of(entry: str) -> Runs:
             returns.setdefault(episode.level, []).append(episode.r)
         config = folder / "config.json"
         seed = int(read_file(config, what=str(config)).get("seed", number))
+        seed = seed if seed not in used else -1 - number
+        used.add(seed)
         for level, values in returns.items():
-            scores = found.setdefault(level, {})
-            scores[seed if seed not in scores else -1 - number] = math.fsum(values) / len(values)
+            found.setdefault(level, {})[seed] = math.fsum(values) / len(values)
     if not found:
         raise UserError(f"{entry}: no episode has ended; let it play longer")
     return {level: dict(scores) for level, scores in found.items()}
 
 
-def by_level(scores: ContestScores) -> Runs:
-    """The scores of a contest: level -> seed -> mean return."""
-    return {row.level: dict(row.by_seed) for row in scores.levels}
+def contest_of(entry: str) -> ContestScores | None:
+    """The scores of a contest's folder or stored result; None if the entry is neither."""
+    if (Path(entry) / "contest.json").is_file():
+        return read_scores(Path(entry))
+    stored = stored_file(entry)
+    return read_stored(stored)[1] if stored else None
+
+
+def remarks(contests: Mapping[str, ContestScores]) -> list[str]:
+    """What a reader must know of the contests in a comparison, by their labels."""
+    lines = []
+    for label, one in contests.items():
+        planned = len(one.played) + len(one.missing)
+        if cut := planned - sum(played.whole for played in one.played):
+            lines.append(
+                f"{label}: {cut} of {planned} runs did not play all their steps; what they reached "
+                "counts."
+            )
+    steps = {
+        label: max(one.limits.get("timesteps", 0) for one in contest.played)
+        for label, contest in contests.items()
+    }
+    if len(set(steps.values())) > 1:
+        each = ", ".join(f"{label} {count:,.0f}" for label, count in steps.items())
+        lines.append(f"Their steps per level differ: {each}.")
+    return lines
 
 
 def labels_of(entries: Sequence[str]) -> dict[str, str]:
@@ -181,6 +204,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         draw(found, config.plot)
     for table in tables(found, levels=levels):
         Console().print(table)
+    contests = {label: contest_of(entry) for label, entry in labels.items()}
+    for line in remarks({label: one for label, one in contests.items() if one}):
+        print(line)
     if single := [one.label for one in found if one.seeds < 2]:
         print(
             f"An interval needs two seeds or more, and {', '.join(single)} has one: join runs by "

@@ -141,8 +141,8 @@ def run_all(
 ) -> None:
     """Play all jobs of the plan that are not over yet, `workers` at a time.
 
-    begin: starts a job. steps: per job. Raises UserError if a side was given wrong settings; an
-    error of `begin` is raised when the running jobs are over. No process survives this call.
+    begin: starts a job. steps: per job. Raises UserError if a side was given wrong settings or a
+    job cannot begin, when the running jobs are over. No process survives this call.
     """
     waiting = [job for job in plan if not is_over(job_folder(out, *job))]
     over = len(plan) - len(waiting)
@@ -164,7 +164,11 @@ def run_all(
                     if job.poll():
                         running.remove(job)
                         over += 1
-                        tell(job, job.finish(), over=f"{over}/{len(plan)}")
+                        try:
+                            tell(job, job.finish(), over=f"{over}/{len(plan)}")
+                        except UserError as error:
+                            refused = error
+                            waiting.clear()
                 played = list(filter(None, (read_result(job.folder) for job in running)))
                 returns = [one["mean_return"] for one in played if one["steps"]]
                 means = {"mean return of these levels": fmean(returns)} if returns else {}

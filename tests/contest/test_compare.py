@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retro_agents.contest.compare import CompareConfig, compared, draw, main, runs_of
-from retro_agents.contest.stored import shipped
+from retro_agents.contest.stored import RESULTS, shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.run.flags import texts
 
@@ -55,6 +55,31 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     main(["random", "jerk-recovering", "run-and-jump"])
     said = capsys.readouterr().out
     assert "two seeds" not in said and "…" not in said  # nothing is cut at 80 columns
+
+
+def run_of(folder, levels, *, r):
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"run": {"seed": 0}}))
+    rows = "".join(f"1,0,{level},{r},5,0.1,0\n" for level in levels)
+    (folder / "episodes.csv").write_text(f"step,env,level,r,l,progress,finished\n{rows}")
+    return str(folder)
+
+
+def test_runs_with_one_seed_and_other_levels_stay_apart(tmp_path):
+    one = run_of(tmp_path / "one", ["A", "B"], r=100)
+    other = run_of(tmp_path / "other", ["B", "C"], r=900)
+    apart = {"A": {0: 100.0}, "B": {0: 100.0, -2: 900.0}, "C": {-2: 900.0}}
+    assert runs_of(f"{one},{other}") == apart
+
+
+def test_a_comparison_says_which_contests_are_cut_or_shorter(tmp_path, capsys):
+    stored = json.loads((RESULTS / "jerk-hybrid.json").read_text())
+    stored["jobs"][0] |= {"status": "crashed", "steps": 2000}
+    (tmp_path / "mine.json").write_text(json.dumps(stored))
+    main(["random", str(tmp_path / "mine.json")])
+    said = capsys.readouterr().out
+    assert "mine.json: 1 of 22 runs did not play all their steps" in said
+    assert "Their steps per level differ: random 10,000, mine.json 50,000." in said
 
 
 def test_the_help_names_all_shipped_results():

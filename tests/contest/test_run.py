@@ -4,7 +4,7 @@ import json
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -12,7 +12,9 @@ from jerk.train import main as train_jerk
 from rainbow.train import main as train_rainbow
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import difference, job_folders
-from retro_agents.contest.run import main
+from retro_agents.contest.run import main, run_all
+from retro_agents.games.retro.levels import Level
+from retro_agents.ground.errors import UserError
 from retro_agents.judging.score import episode_columns
 from retro_agents.run.checkpoint import load_agent
 from tests.agents.tiny import AGENTS
@@ -257,6 +259,35 @@ def test_wrong_setting_ends_a_contest_in_its_own_words_and_leaves_the_folder_to_
     assert {path.name for path in tmp_path.glob("*EmberFoundry.Act3/*")} == {"seed-0.interrupted-1"}
     levels = json.loads((tmp_path / "result.json").read_text())["levels"]
     assert [row["level"] for row in levels] == [OTHER]
+
+
+class FakeJob:
+    """A job that ends at its second look; the first one is refused."""
+
+    ended: ClassVar[list[int]] = []
+
+    def __init__(self, level, seed):
+        self.name, self.folder, self.seed, self.looks = str(level), Path("nowhere"), seed, 0
+
+    def poll(self):
+        self.looks += 1
+        return self.looks > self.seed
+
+    def finish(self):
+        if self.seed == 0:
+            raise UserError("no memory is left")
+        self.ended.append(self.seed)
+        return "complete"
+
+    def stop(self):
+        raise AssertionError("a running job was stopped")
+
+
+def test_a_job_that_is_refused_lets_the_running_ones_end(tmp_path):
+    plan = [(Level("G", "S"), seed) for seed in range(3)]
+    with pytest.raises(UserError, match="no memory is left"):
+        run_all(plan, tmp_path, FakeJob, steps=1, workers=2)
+    assert FakeJob.ended == [1]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def hide(*, folder: str, covered: list[str], kept: list[str], secret: list[str])
     writable = os.open(proc, os.O_PATH)
     mount("proc", proc, "proc")
     protect(proc)
-    for path in {Path(one).resolve() for one in (*COVERED, *covered, run.parent)}:
+    for path in {path.resolve() for path in (*map(Path, (*COVERED, *covered)), run.parent)}:
         cover(path)
     for path, place in places.items():
         if path == run or not path.exists():
