@@ -15,6 +15,16 @@ const FLAGS =
 
 export const launched = () => chromium.launch({ executablePath: CHROMIUM, args: FLAGS.split(" ") });
 
+/** Whether the page keeps a key from the browser, which would scroll or press what has the focus. */
+export const takes = (page: Page, code: string, repeat = false) =>
+  page.evaluate(
+    (key) =>
+      !document.activeElement!.dispatchEvent(
+        new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true }),
+      ),
+    { code, repeat },
+  );
+
 export interface Site {
   /** Visit a page in a window of its own, and close it; `errors` are the page's. before: a script. */
   visit(

@@ -1,6 +1,7 @@
 /** The studio's pages of games in a browser. */
 
 import { expect } from "vitest";
+import { takes } from "./browser";
 import { onPage, picture } from "./studio";
 
 onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump", async (page) => {
@@ -60,6 +61,33 @@ onPage(
 );
 
 const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
+onPage(
+  "held keys play, whichever button was clicked, until they are let go",
+  "#/live",
+  async (page) => {
+    const told: string[] = [];
+    await page.routeWebSocket(/api.stream/, (game) =>
+      game.onMessage((word) => told.push(`${word}`)),
+    );
+    await page.reload();
+    const pause = page.getByRole("button", { name: "Pause" });
+    await page.locator("button.main").click(); // and has the focus
+    await expect.poll(() => told.length).toBe(2);
+    await page.keyboard.down("ArrowRight");
+    expect(await takes(page, "ArrowDown", true)).toBe(true);
+    await pause.focus();
+    await page.keyboard.up("ArrowRight");
+    await page.keyboard.press("Space"); // presses the button
+    await expect
+      .poll(() => told.slice(2))
+      .toEqual([
+        expect.stringMatching(/"act","action":-?\d/),
+        '{"do":"act","action":null}',
+        '{"do":"pause"}',
+      ]);
+  },
+);
+
 onPage(
   "two agents are shown in step until both have ended, and who is ahead is said",
   `#/live?${PAIR}`,

@@ -1,6 +1,6 @@
 /** The view of games that the studio's machine plays: those in an emulator, and Procgen. */
 
-import { button, choice, h, points, toggle } from "../views/dom";
+import { button, choice, h, isForControl, points, toggle } from "../views/dom";
 import { ask, queryOf, type Agent } from "./api";
 import { Pane } from "./pane";
 import { Stream, type Word } from "./stream";
@@ -182,11 +182,13 @@ export class Live implements View {
 
   private key(event: KeyboardEvent, down: boolean): void {
     const name = KEYS[event.code];
-    const inField = (event.target as HTMLElement).closest?.("input, select, textarea, button");
-    if (!name || inField || !this.stream.playing || event.repeat) return;
-    event.preventDefault();
-    if (down) this.held.add(name);
-    else this.held.delete(name);
+    if (!name) return;
+    if (down) {
+      if (!this.stream.playing || isForControl(event)) return;
+      event.preventDefault();
+      if (event.repeat) return;
+      this.held.add(name);
+    } else if (!this.held.delete(name)) return; // wherever the focus is by now
     const action = this.held.size ? nearest(this.panes[0].header?.names ?? [], this.held) : null;
     this.stream.tell({ do: "act", action });
   }

@@ -65,6 +65,18 @@ export function toggle(
   return h("label", { class: "switch" }, box, h("span", {}, label));
 }
 
+/** Whether a key is for the browser or for what has the focus, and not for a game. */
+export function isForControl(event: KeyboardEvent): boolean {
+  const on = (what: string) => Boolean((event.target as HTMLElement).closest?.(what));
+  return (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    on("input, select, textarea, summary, [contenteditable]") ||
+    (event.code === "Space" && on("a, button"))
+  );
+}
+
 /** What this browser remembers; nothing where it may not. */
 export const memory = {
   get<T>(name: string, otherwise: T): T {

@@ -1,7 +1,7 @@
 /** A person's buttons: keyboard, gamepad and touch. */
 
 import { PAD } from "../engine/engine";
-import { h } from "./dom";
+import { h, isForControl } from "./dom";
 import type { Player } from "../players/players";
 
 const KEYS: Record<string, number> = {
@@ -28,11 +28,6 @@ const CROSS: [number, number][] = [
   [15, PAD.RIGHT],
 ];
 
-const inField = (event: Event) =>
-  (event.target as HTMLElement).closest?.("input, select, textarea, summary, [contenteditable]") !==
-  null;
-const onLink = (event: Event) => (event.target as HTMLElement).closest?.("a, button") !== null;
-
 export class Person implements Player {
   readonly name = "You";
   readonly actions: string[] = [];
@@ -47,8 +42,7 @@ export class Person implements Player {
   constructor() {
     window.addEventListener("keydown", (event) => {
       const bit = KEYS[event.code];
-      if (!bit || inField(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.code === "Space" && onLink(event)) return;
+      if (!bit || isForControl(event)) return;
       event.preventDefault();
       if (!event.repeat) this.onpress();
       this.keys |= bit;
