@@ -10,6 +10,7 @@ onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump"
   );
   await page.locator("nav a", { hasText: "Runs" }).click();
   await page.locator(".run[data-run]").first().waitFor();
+  expect(await takes(page, "ArrowRight")).toBe(false); // by a game that is not shown
 });
 
 onPage("JERK learns on the page", "#/learn", async (page) => {
@@ -60,7 +61,6 @@ onPage(
   },
 );
 
-const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
 onPage(
   "held keys play, whichever button was clicked, until they are let go",
   "#/live",
@@ -88,6 +88,7 @@ onPage(
   },
 );
 
+const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
 onPage(
   "two agents are shown in step until both have ended, and who is ahead is said",
   `#/live?${PAIR}`,

@@ -42,7 +42,7 @@ export class Person implements Player {
   constructor() {
     window.addEventListener("keydown", (event) => {
       const bit = KEYS[event.code];
-      if (!bit || isForControl(event)) return;
+      if (!bit || !this.touch.isConnected || isForControl(event)) return;
       event.preventDefault();
       if (!event.repeat) this.onpress();
       this.keys |= bit;
