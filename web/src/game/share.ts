@@ -2,8 +2,8 @@
 
 import { PADS } from "../engine/engine";
 
-/** Frames of the longest episode under the contest's rules. */
-const MOST = 4 * 4500;
+/** Frames of the longest episode in a link: an hour. */
+const MOST = 60 * 60 * 60;
 
 async function through(bytes: Uint8Array, stream: GenericTransformStream): Promise<Uint8Array> {
   const all = new Blob([bytes as Uint8Array<ArrayBuffer>])
@@ -16,8 +16,12 @@ export const deflate = (bytes: Uint8Array) => through(bytes, new CompressionStre
 export const inflate = (bytes: Uint8Array) =>
   through(bytes, new DecompressionStream("deflate-raw"));
 
-/** Two bytes a run: pad and length, 1 to 255. */
+/** Two bytes a run: pad and length, 1 to 255. Throws a sentence for the page if it is too long. */
 export async function pack(pads: ArrayLike<number>): Promise<string> {
+  if (pads.length > MOST)
+    throw new Error(
+      "This episode is longer than an hour, the most that a link can hold: choose a shorter one.",
+    );
   const runs: number[] = [];
   for (let i = 0; i < pads.length;) {
     let length = 1;

@@ -69,9 +69,8 @@ export class Finish {
 
   private offers(seat: Seat): HTMLElement[] {
     const { app } = this;
-    const link = button("Copy a link to this episode", () => void this.share(seat, link), {
-      "data-key": "share",
-    });
+    const share = () => this.share(seat, link).catch((error: Error) => app.say(error.message));
+    const link = button("Copy a link to this episode", () => void share(), { "data-key": "share" });
     const made = [link];
     if (seat.act.kind !== "new")
       made.push(button("Download as .bk2", () => void this.download(seat), { "data-key": "bk2" }));
