@@ -49,7 +49,8 @@ export class App {
     private readonly cast = new Cast(),
   ) {
     this.state = parse(location.hash, (id) => world.acts.has(id)).state;
-    this.acts = new Acts(world, (act) => format({ ...this.state, act: act.id, replay: "" }));
+    const link = (act: Act) => format({ ...this.state, act: act.id, replay: "" });
+    this.acts = new Acts(world, link, (text) => this.say(text));
     this.controls = new Controls(this);
     this.learn = new Learn(world, (act, actions) => this.learned(act, actions));
     const side = h("div", { class: "side" }, this.learn.root, this.panel.root);
@@ -116,9 +117,11 @@ export class App {
   /** Show what the address says. */
   async follow(): Promise<void> {
     const hash = location.hash;
-    const seed = /[?&]act=(\d+)\//.exec(location.hash)?.[1];
-    if (seed) this.acts.add(await this.world.fetchSeed(seed), `New acts of seed ${seed}`);
-    const { state, flaw } = parse(location.hash, (id) => this.world.acts.has(id));
+    const seed = /[?&]act=(\d+)\//.exec(hash)?.[1];
+    const lost = seed && (await this.acts.show(seed).catch((error: Error) => error.message));
+    if (hash !== location.hash) return;
+    const { state, flaw: unknown } = parse(hash, (id) => this.world.acts.has(id));
+    const flaw = lost || unknown;
     this.say(flaw);
     this.state = state;
     if (state.mode === "race" && state.players.length < 2)

@@ -19,6 +19,7 @@ function onPage(
   hash: string,
   check: (page: Page) => Promise<void>,
   options = {},
+  before = "",
 ): void {
   test.skipIf(!CHROMIUM)(name, () =>
     web.visit(
@@ -28,6 +29,7 @@ function onPage(
         expect(errors).toEqual([]);
       },
       options,
+      before,
     ),
   );
 }
@@ -123,6 +125,34 @@ onPage(
       ),
     );
   },
+);
+
+/** Answers a seed's pack unpacked once it is asked for a second time, and the first time not at all. */
+const LATE = `const real = fetch;
+let asked = 0;
+window.fetch = async (url) => {
+  if (!url.includes("/1002-")) return real(url);
+  if (!asked++) throw new TypeError("offline");
+  const { body } = await real(url);
+  return new Response(body.pipeThrough(new DecompressionStream("gzip")));
+};`;
+onPage(
+  "acts of another seed that cannot be fetched are told, and come once at the next try",
+  "#/watch?act=1002/GaleCliffs.Act2&players=run-and-jump",
+  async (page) => {
+    await notice(page, /^A part of the page could not be fetched/);
+    await moves(page);
+    const seed = page.locator("button", { hasText: "Seed 1002" });
+    await seed.evaluate((one: HTMLButtonElement) => {
+      one.click();
+      one.click();
+    });
+    await page.locator('.card[data-act="1002/GaleCliffs.Act2"]').first().waitFor();
+    expect(await page.locator("h2", { hasText: "seed 1002" }).count()).toBe(1);
+    expect(await page.locator(".notice").isHidden()).toBe(true);
+  },
+  {},
+  LATE,
 );
 
 onPage("a recording is opened", "", async (page) => {

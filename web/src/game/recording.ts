@@ -1,8 +1,8 @@
 /** Recordings (.bk2) as the emulator and `retro-agents` write and read them: a start state and the
  * buttons of every frame. */
 
-import { gunzip, PAD } from "../engine/engine";
-import { fetched, GAME, STATES, type Act } from "./world";
+import { PAD } from "../engine/engine";
+import { fetchUnpacked, GAME, STATES, type Act } from "./world";
 import { unzip, zip } from "./zip";
 
 const files = import.meta.glob<string>(
@@ -58,7 +58,7 @@ export async function record(act: Act, pads: ArrayLike<number>): Promise<Blob> {
   const find = Object.entries(files).find(([path]) => path.endsWith(`/${act.name}.state`));
   if (act.kind === "new" || !find)
     throw new Error("A new act has no state for the console: share its link instead.");
-  return written(pads, await gunzip(await fetched(find[1])));
+  return written(pads, await fetchUnpacked(find[1]));
 }
 
 /** The act and pads of a recording. Throws a sentence for the page if it is of another game. */

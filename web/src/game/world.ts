@@ -26,6 +26,12 @@ export async function fetched(url: string): Promise<ArrayBuffer> {
   return answer.arrayBuffer();
 }
 
+/** Fetch what is packed. Some servers unpack it: it then arrives as it is. */
+export async function fetchUnpacked(url: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(await fetched(url));
+  return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzip(bytes) : bytes;
+}
+
 /** Where an act is: which packs to load, and its number in them. */
 export interface Act {
   /** Such as BrambleWood.Act1; of generated acts with the seed before it: 7/BrambleWood.Act1. */
@@ -53,26 +59,14 @@ export class World {
   }
 
   static async fetch(): Promise<World> {
-    const [code, pack] = await Promise.all([fetched(codeUrl), fetched(packUrl)]);
-    // Some servers unpack what is packed: the pack then arrives as it is.
-    const packed = new Uint8Array(pack, 0, 2);
-    const isPacked = packed[0] === 0x1f && packed[1] === 0x8b;
-    return new World(
-      await compile(code),
-      code,
-      isPacked ? await gunzip(pack) : new Uint8Array(pack),
-    );
+    const [code, pack] = await Promise.all([fetched(codeUrl), fetchUnpacked(packUrl)]);
+    return new World(await compile(code), code, pack);
   }
 
-  /** Fetch the acts of a seed, unless they are here. Returns the new ones. */
+  /** Fetch the acts of a seed; none if it has none. */
   async fetchSeed(seed: string): Promise<Act[]> {
     const url = FRESH.get(seed);
-    if (!url || this.acts.has(`${seed}/${this.first}`)) return [];
-    return this.add(await gunzip(await fetched(url)), seed);
-  }
-
-  private get first(): string {
-    return this.acts.keys().next().value!;
+    return url ? this.add(await fetchUnpacked(url), seed) : [];
   }
 
   /** Add a pack's acts. seed: of generated acts, or "". */

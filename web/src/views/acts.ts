@@ -23,19 +23,27 @@ export class Acts {
     h("h2", { id: "acts-title" }, "Acts"),
   );
   private readonly cards = new Map<string, HTMLAnchorElement>();
+  /** Seed -> when its cards are there. */
+  private readonly seeds = new Map<string, Promise<void>>();
   private readonly waiting: [Act, HTMLCanvasElement][] = [];
   private marked = "";
   private engine: { of: Uint8Array; engine: Engine } | null = null;
 
+  /** say: shows a sentence, or none. */
   constructor(
     private readonly world: World,
     private readonly link: (act: Act) => string,
+    say: (text: string) => void,
   ) {
+    const show = (seed: string) =>
+      this.show(seed).then(
+        () => say(""),
+        (error: Error) => say(error.message),
+      );
+    const own = [...world.acts.values()];
     const first = h("div", {});
     // The cards take longer than the first picture, which therefore comes before them.
-    requestAnimationFrame(() =>
-      setTimeout(() => first.append(this.zones([...world.acts.values()]))),
-    );
+    requestAnimationFrame(() => setTimeout(() => first.append(this.zones(own))));
     this.root.append(
       first,
       h("h2", { class: "under" }, "New acts"),
@@ -47,19 +55,26 @@ export class Acts {
       h(
         "div",
         { class: "buttons" },
-        ...SEEDS.map((seed) => button(`Seed ${seed}`, () => void this.show(seed))),
+        ...SEEDS.map((seed) => button(`Seed ${seed}`, () => void show(seed))),
       ),
     );
   }
 
-  private async show(seed: string): Promise<void> {
-    this.add(await this.world.fetchSeed(seed), `New acts of seed ${seed}`);
+  /** Fetch the acts of a seed and add their cards, once. */
+  show(seed: string): Promise<void> {
+    let shown = this.seeds.get(seed);
+    if (!shown) {
+      shown = this.world.fetchSeed(seed).then((acts) => this.add(acts, seed));
+      shown.catch(() => this.seeds.delete(seed)); // the next try may go well
+      this.seeds.set(seed, shown);
+    }
+    return shown;
   }
 
-  /** Add the cards of acts under a title. */
-  add(acts: Act[], title: string): void {
+  private add(acts: Act[], seed: string): void {
     if (!acts.length) return;
-    this.root.append(h("div", {}, h("h2", { class: "under" }, title), this.zones(acts)));
+    const title = h("h2", { class: "under" }, `New acts of seed ${seed}`);
+    this.root.append(h("div", {}, title, this.zones(acts)));
   }
 
   /** The cards of acts, zone by zone. */
