@@ -32,17 +32,41 @@ test("a recording is written as Python writes it", async () => {
     expect(crc32(await content(bytes, name))).toBe(crc32(await content(file, name)));
 });
 
-const header = (text: string) => new TextEncoder().encode(text);
+const text = (content: string) => new TextEncoder().encode(content);
+/** The engine's pads of one jump button and of two. */
+const [ONE, TWO] = [16, 48];
+test("a jump button that is pressed while another is held jumps again", async () => {
+  const presses: [string, number, number][] = [
+    ["A", 80, ONE],
+    ["AB", 20, TWO],
+    ["A", 2, ONE],
+  ];
+  const frames = presses.flatMap(([held, count, pad]) => new Array(count).fill([held, pad]));
+  const bytes = await zip({
+    "Header.txt": text("GameName BrambleDash-Genesis-v0\n"),
+    "Input Log.txt": text(["|..|.|", ...frames.map(([held]) => `|..|${held}|`)].join("\n")),
+    "Core.bin": await content(file, "Core.bin"),
+  });
+  const { act, pads } = await readRecording(new Uint8Array(await bytes.arrayBuffer()));
+  const end = (played: number[]) => {
+    const game = engine();
+    game.start(new Pack(PACK).names.indexOf(act));
+    game.play(played);
+    return game.see();
+  };
+  expect(end(await unpack(await pack(pads)))).toEqual(end(frames.map(([, pad]) => pad)));
+});
+
 test.each([
   [
     "of another game",
-    async () => zip({ "Header.txt": header("GameName Sonic\n") }),
+    async () => zip({ "Header.txt": text("GameName Sonic\n") }),
     /^This recording is of Sonic: drop /,
   ],
   [
     "of no act",
     async () =>
-      zip({ "Header.txt": header("GameName BrambleDash-Genesis-v0\n"), "Core.bin": header("?") }),
+      zip({ "Header.txt": text("GameName BrambleDash-Genesis-v0\n"), "Core.bin": text("?") }),
     /begins at none of the acts/,
   ],
   ["no archive", async () => new Blob(["nothing"]), /^This is no whole recording: drop /],

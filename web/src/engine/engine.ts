@@ -4,9 +4,9 @@ import { GAME, LINE, SEEN, SETTINGS, VARIABLES } from "./layout";
 
 export const WIDTH = 320;
 export const HEIGHT = 224;
-/** The engine's buttons; a frame's buttons are one number, its pad. */
-export const PAD = { UP: 1, DOWN: 2, LEFT: 4, RIGHT: 8, B: 16 } as const;
-export const PADS = 32;
+/** The engine's buttons; a frame's buttons are one number, its pad. B and C jump. */
+export const PAD = { UP: 1, DOWN: 2, LEFT: 4, RIGHT: 8, B: 16, C: 32 } as const;
+export const PADS = 64;
 const POINTS = 0.25;
 
 interface Exports {

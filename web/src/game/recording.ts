@@ -19,26 +19,26 @@ const KEY =
 const HEADER =
   "MovieVersion Retro\nAuthor ?\nemuVersion ?\nPlatform GEN\n" +
   `GameName ${GAME}\nSHA1 ?\nCore ?\nrerecordCount 1\n`;
-const BITS: Record<string, number> = {
-  R: PAD.RIGHT,
-  L: PAD.LEFT,
-  D: PAD.DOWN,
-  U: PAD.UP,
-  A: PAD.B,
-  B: PAD.B,
-  C: PAD.B,
-};
-const WRITTEN: Record<string, number> = {
-  R: PAD.RIGHT,
-  L: PAD.LEFT,
-  D: PAD.DOWN,
-  U: PAD.UP,
-  B: PAD.B,
-};
+const JUMPS = "ABC";
+const WAYS: Record<string, number> = { R: PAD.RIGHT, L: PAD.LEFT, D: PAD.DOWN, U: PAD.UP };
+const BITS: Record<string, number> = { ...WAYS, B: PAD.B, C: PAD.C };
 
 /** The row of a frame in a recording's log. */
 export function row(pad: number): string {
-  return `|..|${Array.from(LETTERS, (letter) => (pad & (WRITTEN[letter] ?? 0) ? letter : ".")).join("")}|\n`;
+  return `|..|${Array.from(LETTERS, (letter) => (pad & (BITS[letter] ?? 0) ? letter : ".")).join("")}|\n`;
+}
+
+/** The pads of a log's buttons. The game jumps at each new press of A, B or C, even if another is
+ * held: it is written as whichever of B and C was not held before. */
+function padsOf(log: string[]): number[] {
+  let [before, jump] = ["", 0];
+  return log.map((buttons) => {
+    const jumps = Array.from(buttons).filter((letter) => JUMPS.includes(letter));
+    if (jumps.some((letter) => !before.includes(letter))) jump = jump === PAD.B ? PAD.C : PAD.B;
+    else if (!jumps.length) jump = 0;
+    before = buttons;
+    return Array.from(buttons).reduce((pad, letter) => pad | (WAYS[letter] ?? 0), jump);
+  });
 }
 
 /** A recording of an episode on one of the game's own acts. state: the console's memory. */
@@ -85,11 +85,7 @@ export async function readRecording(file: Uint8Array): Promise<{ act: string; pa
   const rows = (texts.get("Input Log.txt") ?? "")
     .split("\n")
     .filter((line) => line.startsWith("|"));
-  const pads = rows
-    .slice(1)
-    .map((line) =>
-      Array.from(line.split("|")[2] ?? "").reduce((pad, letter) => pad | (BITS[letter] ?? 0), 0),
-    );
+  const pads = padsOf(rows.slice(1).map((line) => line.split("|")[2] ?? ""));
   if (!pads.length)
     throw new Error("This recording ends before any button was pressed: drop another.");
   return { act, pads };

@@ -71,7 +71,7 @@ export class Panel {
       ...Object.values(this.boxes),
       shown,
     );
-    for (const name of Object.keys(PAD))
+    for (const name of Object.keys(ARROWS))
       this.pad.append(h("span", { "data-button": name }, ARROWS[name]));
     for (const part of Object.keys(PARTS) as Part[]) this.turn(part, this.on[part]);
   }
@@ -105,7 +105,8 @@ export class Panel {
   /** Show the buttons of the frame that is played. */
   press(seat: Seat): void {
     if (!this.on.buttons) return;
-    const pad = seat.episode.pads.at(-1) ?? 0;
+    const last = seat.episode.pads.at(-1) ?? 0;
+    const pad = last & PAD.C ? (last & ~PAD.C) | PAD.B : last; // both are the jump
     for (const span of this.pad.children as Iterable<HTMLElement> & HTMLCollection)
       span.toggleAttribute("data-on", (pad & PAD[span.dataset.button as keyof typeof PAD]) !== 0);
     const names = Object.entries(PAD).filter(([, bit]) => pad & bit);
