@@ -11,7 +11,7 @@ import { Cast } from "./players/cast";
 import { Coming, Replay, type Player } from "./players/players";
 import { Acts } from "./views/acts";
 import { Controls } from "./views/controls";
-import { clock, h, points } from "./views/dom";
+import { clock, freeKeys, h, points } from "./views/dom";
 import { Finish } from "./views/finish";
 import { Learn } from "./views/learn";
 import type { Place } from "./views/map";
@@ -70,6 +70,7 @@ export class App {
       h("div", { class: "table" }, game, side),
       this.acts.root,
     );
+    freeKeys(main);
     this.roots = [this.controls.header, main];
     this.stage.onpicture = () => this.picture();
     this.person.onpress = () => this.takeOver();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { CHROMIUM, site, type Site } from "./browser";
+import { CHROMIUM, site, takes, type Site } from "./browser";
 
 const file = (path: string) => new URL(path, import.meta.url).pathname;
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -58,6 +58,18 @@ onPage(
     await page.locator("button", { hasText: "Take over" }).waitFor();
   },
 );
+
+onPage("a click on a control leaves the keys to the game", "#/play", async (page) => {
+  await page.locator("button", { hasText: "Again" }).click();
+  expect(await takes(page, "Space")).toBe(true);
+  await page.locator(".track").click();
+  expect(await takes(page, "ArrowRight")).toBe(true);
+  await page.getByLabel("Speed").click();
+  await page.getByLabel("Speed").selectOption("2");
+  expect(await takes(page, "ArrowRight")).toBe(true);
+  await page.locator("button", { hasText: "Again" }).press("Enter");
+  expect(await takes(page, "Space")).toBe(false);
+});
 
 onPage(
   "the oracle finishes an act, and its link plays the same again",

@@ -74,7 +74,7 @@ onPage(
     await page.locator("button.main").click(); // and has the focus
     await expect.poll(() => told.length).toBe(2);
     await page.keyboard.down("ArrowRight");
-    expect(await takes(page, "ArrowDown", true)).toBe(true);
+    expect(await takes(page, "Space", true)).toBe(true);
     await pause.focus();
     await page.keyboard.up("ArrowRight");
     await page.keyboard.press("Space"); // presses the button

@@ -1,6 +1,6 @@
 /** The view of games that the studio's machine plays: those in an emulator, and Procgen. */
 
-import { button, choice, h, isForControl, points, toggle } from "../views/dom";
+import { button, choice, freeKeys, h, isForControl, points, toggle } from "../views/dom";
 import { ask, queryOf, type Agent } from "./api";
 import { Pane } from "./pane";
 import { Stream, type Word } from "./stream";
@@ -80,6 +80,7 @@ export class Live implements View {
       this.agents,
       this.levels,
     );
+    freeKeys(this.root);
     window.addEventListener("keydown", (event) => this.key(event, true));
     window.addEventListener("keyup", (event) => this.key(event, false));
     window.addEventListener("blur", () => this.release());

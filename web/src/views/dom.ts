@@ -77,6 +77,22 @@ export function isForControl(event: KeyboardEvent): boolean {
   );
 }
 
+/** Take the focus from a control that was used with a pointer, so that keys are for the game. */
+export function freeKeys(root: HTMLElement): void {
+  let isPointed = false;
+  root.addEventListener("pointerdown", () => (isPointed = true));
+  root.addEventListener("keydown", () => (isPointed = false));
+  const free = () => (document.activeElement as HTMLElement | null)?.blur();
+  root.addEventListener("change", ({ target }) => {
+    if (isPointed && target === document.activeElement) free(); // no field that is being left
+  });
+  root.addEventListener("click", (event) => {
+    // Those are in use until they change; Enter and Space click without a count.
+    const stays = (event.target as HTMLElement).closest("input, select, textarea, label");
+    if (event.detail && !stays) free();
+  });
+}
+
 /** What this browser remembers; nothing where it may not. */
 export const memory = {
   get<T>(name: string, otherwise: T): T {
