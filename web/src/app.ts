@@ -74,6 +74,7 @@ export class App {
     this.roots = [this.controls.header, main];
     this.stage.onpicture = () => this.picture();
     this.person.onpress = () => this.takeOver();
+    this.person.wanted = () => main.isConnected && this.isPlayed;
   }
 
   get current(): State {
@@ -86,6 +87,12 @@ export class App {
 
   get players(): Map<string, string> {
     return this.cast.names;
+  }
+
+  /** Whether a person plays here, or may take over. */
+  private get isPlayed(): boolean {
+    const { mode, replay } = this.state;
+    return mode === "watch" ? !replay : this.ids().includes(YOU);
   }
 
   get seats(): Seat[] {

@@ -59,6 +59,24 @@ onPage(
   },
 );
 
+onPage(
+  "keys scroll the map while it has the focus, and the agent plays on",
+  "#/watch?players=run-and-jump",
+  async (page) => {
+    await page.locator(".track").focus();
+    expect(await takes(page, "ArrowRight")).toBe(false);
+    await page.locator(".track").evaluate((map) => (map.scrollLeft = 200));
+    const before = await line(page);
+    await page.waitForFunction((text) => document.querySelector(".line")!.textContent !== text, before); // prettier-ignore
+    expect(await page.locator(".track").evaluate((map) => map.scrollLeft)).toBe(200);
+    await page.locator("button", { hasText: "Take over" }).waitFor();
+  },
+);
+
+onPage("keys scroll the page where nobody plays", "#/learn", async (page) => {
+  expect(await takes(page, "ArrowDown")).toBe(false);
+});
+
 onPage("a click on a control leaves the keys to the game", "#/play", async (page) => {
   await page.locator("button", { hasText: "Again" }).click();
   expect(await takes(page, "Space")).toBe(true);

@@ -72,7 +72,7 @@ export function isForControl(event: KeyboardEvent): boolean {
     event.ctrlKey ||
     event.metaKey ||
     event.altKey ||
-    on("input, select, textarea, summary, [contenteditable]") ||
+    on("input, select, textarea, summary, [contenteditable], .track") ||
     (event.code === "Space" && on("a, button"))
   );
 }

@@ -74,7 +74,7 @@ export class ActMap {
       paint.stroke();
     });
     const first = here[0];
-    if (!first) return;
+    if (!first || document.activeElement === this.root) return; // whose keys scroll it
     const [wide, at] = [
       this.root.clientWidth,
       (first.x / CELL) * SCALE * (this.marks.clientWidth / (this.marks.width || 1)),

@@ -35,6 +35,8 @@ export class Person implements Player {
   readonly brain = null;
   private keys = 0;
   private touches = 0;
+  /** Whether keys are for the game. */
+  wanted: () => boolean = () => true;
   /** Called at each press of a button of the game. */
   onpress: () => void = () => {};
   readonly touch = this.pads();
@@ -42,7 +44,7 @@ export class Person implements Player {
   constructor() {
     window.addEventListener("keydown", (event) => {
       const bit = KEYS[event.code];
-      if (!bit || !this.touch.isConnected || isForControl(event)) return;
+      if (!bit || !this.wanted() || isForControl(event)) return;
       event.preventDefault();
       if (!event.repeat) this.onpress();
       this.keys |= bit;
