@@ -47,6 +47,7 @@ onPage("an agent plays as soon as the page is open", "", async (page) => {
   expect(await page.locator(".bars .bar").count()).toBe(7);
   expect(await page.locator(".pictures canvas").count()).toBe(4);
   expect(await page.locator(".card").count()).toBe(58);
+  expect(await page.locator('.card[aria-current="true"]').count()).toBe(1);
 });
 
 onPage(

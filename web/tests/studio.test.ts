@@ -34,6 +34,14 @@ onPage(
       /ppo2\.train --run-dir \S+ --resume/,
     );
     expect(await page.locator(".configs tr").count()).toBeGreaterThan(2);
+    const [open, other] = await Promise.all(
+      ["ppo2-2", "ppo2-1"].map((run) =>
+        page
+          .locator(`[data-run="${run}"]`)
+          .evaluate((row) => getComputedStyle(row).backgroundColor),
+      ),
+    );
+    expect(open).not.toBe(other);
   },
 );
 

@@ -109,7 +109,7 @@ export class Acts {
       " ",
       kind,
     );
-    card.toggleAttribute("aria-current", act.id === this.marked);
+    card.ariaCurrent = act.id === this.marked ? "true" : null;
     this.cards.set(act.id, card);
     this.waiting.push([act, canvas]);
     return card;
@@ -133,7 +133,7 @@ export class Acts {
   mark(id: string): void {
     this.marked = id;
     for (const [name, card] of this.cards) {
-      card.toggleAttribute("aria-current", name === id);
+      card.ariaCurrent = name === id ? "true" : null;
       card.href = this.link(this.world.acts.get(name)!);
     }
   }
