@@ -45,5 +45,10 @@ def show(pygame: Any, window: Any, picture: NDArray[np.uint8]) -> None:
 
 def pressed(pygame: Any) -> set[str]:
     """Names of the keys pressed since the last call. Closing the window counts as escape."""
-    closed = {"escape"} if pygame.event.get(pygame.QUIT) else set()
-    return closed | {pygame.key.name(event.key) for event in pygame.event.get(pygame.KEYDOWN)}
+    found = set()
+    for event in pygame.event.get():  # all of them: a queue that is full takes no more
+        if event.type == pygame.QUIT:
+            found.add("escape")
+        elif event.type == pygame.KEYDOWN:
+            found.add(pygame.key.name(event.key))
+    return found

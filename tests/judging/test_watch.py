@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from retro_agents.ground.window import pressed
 from retro_agents.judging.watch import main
 
 
@@ -20,6 +21,16 @@ def test_a_window_shows_levels_in_turn_until_it_is_closed(monkeypatch, capsys):
     assert len(flips) == 9 and min(flips) > 0.0
     said = re.findall(r":(\S+): return", capsys.readouterr().out)
     assert said == ["BrambleWood.Act1", "BrambleWood.Act2"]
+
+
+def test_events_that_nobody_reads_do_not_fill_the_windows_queue(monkeypatch):
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame.display.init()
+    for kind in (pygame.MOUSEMOTION, pygame.KEYDOWN, pygame.QUIT):
+        pygame.event.post(pygame.event.Event(kind, key=pygame.K_n))
+    assert pressed(pygame) == {"n", "escape"}
+    assert not pygame.event.get()
 
 
 def test_without_a_display_watching_names_what_films(monkeypatch, capsys):
