@@ -83,6 +83,14 @@ def installs(extra: str) -> str:
     return f"{script}pip install 'retro-contest-agents[{extra}]'"
 
 
+def missing_extra(error: ModuleNotFoundError) -> str | None:
+    """Returns a line about the extra whose module is not installed, or None."""
+    module = (error.name or "").partition(".")[0]
+    if module not in EXTRAS:
+        return None
+    return f"{module} is not installed: run {installs(EXTRAS[module])}"
+
+
 MEMORY = (
     *("cannot allocate memory", "can't allocate memory", "not enough memory", "out of memory"),
     *("failed to map segment", "can't start new thread"),
@@ -141,11 +149,9 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
         except ModuleNotFoundError as error:
-            module = (error.name or "").partition(".")[0]
-            if module not in EXTRAS:
+            if (missing := missing_extra(error)) is None:
                 raise
-            run = installs(EXTRAS[module])
-            print(f"error: {module} is not installed: run {run}", file=sys.stderr)
+            print(f"error: {missing}", file=sys.stderr)
             raise SystemExit(2) from None
         except Exception as error:
             if (limit := limit_of(error)) is None:

@@ -14,7 +14,7 @@ from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.run import RunConfig, limits_of
 from retro_agents.games.families import check_levels, split_names
 from retro_agents.games.retro.references import REFERENCES
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import UserError, missing_extra
 from retro_agents.judging.levels import playable_levels
 from retro_agents.run.agents import AGENTS, find_given, is_package, shipped, with_this_project
 from retro_agents.run.checkpoint import agent_of
@@ -101,10 +101,18 @@ def contest_words(wanted: Match, root: Path, agents: Agents) -> list[str]:
 
 
 def words_of(wanted: Wanted | Match, root: Path, agents: Agents) -> list[str]:
-    """A module and its arguments. Raises UserError if they are bad, or if there is a folder of that
-    name."""
-    if isinstance(wanted, Match):
-        return contest_words(wanted, root, agents)
+    """A module and its arguments. Raises UserError if they are bad, if they need a module that is
+    not installed, or if there is a folder of that name."""
+    try:
+        if isinstance(wanted, Match):
+            return contest_words(wanted, root, agents)
+        return run_words(wanted, root)
+    except ModuleNotFoundError as error:
+        raise UserError(missing_extra(error) or str(error)) from None
+
+
+def run_words(wanted: Wanted, root: Path) -> list[str]:
+    """The same of a run."""
     if wanted.agent not in AGENTS:
         raise UserError(f"no agent {wanted.agent!r}: choose one of {', '.join(AGENTS)}")
     folder = free(root, wanted.name)

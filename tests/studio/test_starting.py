@@ -52,6 +52,7 @@ def test_a_form_stands_for_a_command(
         ({**RUN, "flags": "--run-dir elsewhere"}, "--run-dir"),
         ({**RUN, "flags": "'"}, "quotation"),
         ({**RUN, "flags": "--resume"}, "leave out"),
+        ({**RUN, "flags": "--track mlflow"}, "mlflow is not installed: run"),
         ({**CONTEST, "levels": "procgen:coinrun"}, "contest"),
         ({**CONTEST, "agent": "nobody"}, "no such agent"),
         ({**CONTEST, "seeds": "0"}, "seeds"),
