@@ -25,11 +25,16 @@ def check_known(kind: Any, given: Mapping[str, Any]) -> None:
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}; expected {expected}")
 
 
+def check_mode(mode: str | None, metadata: Mapping[str, Any]) -> None:
+    """Raises ValueError if an environment with this metadata has no such render mode."""
+    if mode not in (None, *(known := metadata["render_modes"])):
+        raise ValueError(f"unknown render_mode {mode!r}; expected {', '.join([*known, 'None'])}")
+
+
 def rendered(env: gymnasium.Env, mode: str | None) -> gymnasium.Env:
     """The environment with a render mode: "rgb_array", "human" (a window), or None. Raises
     ValueError if the mode is unknown."""
-    if mode not in (None, *ENTRY_METADATA["render_modes"]):
-        raise ValueError(f"unknown render_mode {mode!r}; expected human, rgb_array or None")
+    check_mode(mode, ENTRY_METADATA)
     env.unwrapped.render_mode = "rgb_array" if mode == "human" else mode
     return gymnasium.wrappers.HumanRendering(env) if mode == "human" else env
 
@@ -46,6 +51,7 @@ class OneRow(gymnasium.Env[NDArray[np.uint8], np.int64]):
         self.observation_space = whole.single_observation_space
         self.action_space = whole.single_action_space
         self.obs: NDArray[np.uint8] | None = None
+        self.shown: NDArray[np.uint8] | None = None
         self.begun = False
 
     def reset(
@@ -56,7 +62,7 @@ class OneRow(gymnasium.Env[NDArray[np.uint8], np.int64]):
         if seed is not None or self.obs is None or not self.begun:
             obs, _ = self.envs.reset(seed=None if seed is None else [seed], options=options)
             self.obs = obs[0]
-        self.begun = False
+        self.shown, self.begun = self.obs, False
         return self.obs, {"level": self.envs.levels[0]}
 
     def step(self, action: Any) -> tuple[NDArray[np.uint8], float, bool, bool, Infos]:
@@ -66,19 +72,19 @@ class OneRow(gymnasium.Env[NDArray[np.uint8], np.int64]):
         level = self.envs.levels[0]
         obs, rewards, terminated, truncated, infos = self.envs.step(np.array([action]))
         info: Infos = {"level": level}
-        self.obs = shown = obs[0]
+        self.obs = self.shown = obs[0]
         self.begun = bool(terminated[0] or truncated[0])  # the vector has begun the next episode
         if self.begun:
-            shown = infos["final_obs"][0]
+            self.shown = infos["final_obs"][0]
             (episode,) = ended_episodes(infos)
             info["episode_record"] = {name: episode[name] for name in episode if name != "env"}
-        return shown, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
+        return self.shown, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> Any:
         """The newest frame of the observation, uint8 [H, W, 3]; None without a render_mode."""
-        if self.render_mode is None or self.obs is None:
+        if self.render_mode is None or self.shown is None:
             return None
-        return self.obs[-self.channels :].transpose(1, 2, 0)
+        return self.shown[-self.channels :].transpose(1, 2, 0)
 
     def close(self) -> None:
         """Frees the environment."""

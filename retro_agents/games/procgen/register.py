@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from retro_agents.contract.named import ENTRY_METADATA, OneRow, check_known, rendered
+from retro_agents.contract.named import ENTRY_METADATA, OneRow, check_known, check_mode, rendered
 from retro_agents.games.procgen.games import GAMES, PREFIX
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ make_game.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymna
 def make_games(
     game: str, *, num_envs: int, seed: int = 0, render_mode: None = None, **settings: Any
 ) -> VectorEnv:
-    """Many environments of a game, which draw no pictures but their observations."""
+    """Many environments of a game, which draw no pictures but their observations. Raises ValueError
+    if a render_mode is given."""
+    check_mode(render_mode, {"render_modes": []})
     return _games(game, num_envs, seed, settings)
 
 

@@ -75,7 +75,8 @@ class ProcgenVectorEnv(VectorBase):
     ) -> tuple[NDArray[np.uint8], Infos]:
         """Begin new episodes in all rows; seeds open new pools. See `contract.envs.VectorEnv`."""
         self.assert_open()
-        assert not options, "rows of Procgen cannot be reset singly"
+        if unknown := sorted({"reset_mask", "levels"} & {*(options or {})}):
+            raise ValueError(f"options[{unknown[0]!r}]: rows of Procgen cannot be reset singly")
         assert not self.stepping, "reset between step_async and step_wait"
         infos: Infos = {}
         for row in np.flatnonzero([len(actions) > 0 for actions in self.actions]).tolist():

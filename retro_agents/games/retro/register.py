@@ -13,7 +13,13 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from retro_agents.contract.named import ENTRY_METADATA, check_known, rendered
+from retro_agents.contract.named import (
+    ENTRY_METADATA,
+    METADATA,
+    check_known,
+    check_mode,
+    rendered,
+)
 from retro_agents.games.retro.splits import SPLITS
 
 if TYPE_CHECKING:
@@ -87,11 +93,13 @@ def make_levels(
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     **settings: Any,
 ) -> VectorEnv:
-    """Gymnasium's entry to `make_vec`. Arguments and errors are those of `make_level`.
+    """Gymnasium's entry to `make_vec`. Arguments and errors are those of `make_level`, but a window
+    is not opened.
     autoreset_mode: what follows the end of an episode, as in Gymnasium."""
     from retro_agents.contract.autoreset import Autoreset
     from retro_agents.games.retro.make import make_vec
 
+    check_mode(render_mode, METADATA)
     envs = make_vec(levels, config_of(settings), num_envs=num_envs, seed=seed)
     envs.render_mode = render_mode
     mode = AutoresetMode(autoreset_mode)

@@ -16,7 +16,7 @@ def test_a_game_keeps_to_gymnasiums_interface():
 
 
 def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_first():
-    env = gymnasium.make(ID, num_levels=5, frames="0,-1")
+    env = gymnasium.make(ID, num_levels=5, render_mode="rgb_array")
     first, info = env.reset(seed=2)
     env.action_space.seed(0)
     over = False
@@ -24,6 +24,7 @@ def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_
         obs, _, terminated, truncated, info = env.step(env.action_space.sample())
         over = terminated or truncated
     assert info["episode_record"]["level"] == info["level"]
+    assert (env.render() == obs.transpose(1, 2, 0)).all()
     with pytest.raises(ResetNeeded):
         env.step(0)
     begun, _ = env.reset()
@@ -35,6 +36,10 @@ def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_
 def test_many_are_made_by_the_same_name():
     envs = gymnasium.make_vec(ID, num_envs=3, num_levels=5)
     assert envs.reset(seed=1)[0].shape == (3, 3, 64, 64)
+    with pytest.raises(ValueError, match="rows of Procgen cannot be reset singly"):
+        envs.reset(options={"reset_mask": np.ones(3, bool)})
     envs.close()
+    with pytest.raises(ValueError, match="render_mode 'rgb_array'; expected None"):
+        gymnasium.make_vec(ID, num_envs=3, render_mode="rgb_array")
     with pytest.raises(TypeError, match="num_levels"):
         gymnasium.make_vec(ID, num_envs=3, levels=5)

@@ -241,8 +241,9 @@ def test_the_return_that_gymnasium_counts_is_a_hundredth_of_the_score():
 )
 @pytest.mark.filterwarnings("ignore:.*possible render_modes")
 def test_settings_that_are_none_are_said(settings, says):
-    with pytest.raises(says[0], match=says[1]):
-        gymnasium.make(ID, **settings)
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(says[0], match=says[1]):
+            make(ID, **settings)
 
 
 def test_steps_at_the_wrong_time_or_of_no_action_say_what_is_wrong(bramble):
