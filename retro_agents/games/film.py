@@ -1,5 +1,6 @@
 """Films of what an agent observes while it learns."""
 
+import sys
 from pathlib import Path
 from typing import Any, final
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import Step, VectorEnv
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.film import write_video
 
 FPS = 15
@@ -56,12 +58,15 @@ class Filmed:
     def end(self, infos: dict[str, Any]) -> None:
         """End the first row's episode: write its film, and decide whether to film the next one."""
         if self.filming:
-            self.folder.mkdir(parents=True, exist_ok=True)
             # envs.levels may already show the next level, which another part's step begins.
             level = infos["episode_record"]["level"][0].rpartition(":")[2]
             films = self.folder.glob("[0-9]*-*.mp4")
             number = max((int(path.name.partition("-")[0]) for path in films), default=0) + 1
-            write_video(self.folder / f"{number:04d}-{level}.mp4", self.frames, fps=FPS, scale=3)
+            path = self.folder / f"{number:04d}-{level}.mp4"
+            try:
+                write_video(path, self.frames, fps=FPS, scale=3)
+            except (UserError, OSError) as error:  # the training is worth more than a film
+                print(f"warning: no film of this episode: {error}", file=sys.stderr)
             self.frames.clear()
         self.filming = self.steps >= self.due
         if self.filming:

@@ -8,6 +8,7 @@ drops the rows after its checkpoint, so that they equal those of an uninterrupte
 
 import csv
 import io
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -140,8 +141,20 @@ class Metrics(AbstractContextManager):
         grouped["time/steps_per_second"] = (step - before) / max(now - then, 1e-9)
         if self._writer is not None:
             self._writer.log(int(step), grouped)
-        if self._track is not None:
-            self._track.log({k: float(v) for k, v in grouped.items()}, step=int(step))
+        floats = {name: float(value) for name, value in grouped.items()}
+        self._send(lambda tracker: tracker.log(floats, step=int(step)))
+
+    def _send(self, call: Callable[[Tracker], object]) -> None:
+        """Calls the tracker. If that fails, as without a network, warns and calls it no more."""
+        if self._track is None:
+            return
+        try:
+            call(self._track)
+        except Exception as error:  # each service has classes of its own
+            self._track = None
+            reason = " ".join(str(error).split()) or type(error).__name__
+            lost = "the run continues without it, and metrics.csv has all numbers"
+            print(f"warning: --track failed ({reason}): {lost}", file=sys.stderr)
 
     def close(self) -> None:
         """Close all files."""
@@ -149,8 +162,7 @@ class Metrics(AbstractContextManager):
         self._timing.close()
         if self._writer is not None:
             self._writer.close()
-        if self._track is not None:
-            self._track.finish()
+        self._send(lambda tracker: tracker.finish())
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -51,7 +51,7 @@ def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path):
     reader.close()
 
 
-def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path):
+def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path, capsys):
     image, over = np.zeros((1, 3, 16, 16), np.uint8), np.ones(1, bool)
     infos = {"final_obs": image, "episode_record": {"level": np.array(["coinrun:5"])}}
     played = (image, np.zeros(1), over, ~over, infos)
@@ -65,6 +65,10 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path)
         envs.step_wait(None)
     names = sorted(path.name for path in (tmp_path / "videos").iterdir())
     assert names == ["0002-5.mp4", "0003-5.mp4"]
+    envs.folder = tmp_path / "videos/0003-5.mp4"  # where no film can be written
+    for _ in range(10):
+        envs.step_wait(None)
+    assert capsys.readouterr().err.startswith("warning: no film of this episode: cannot write")
 
 
 def test_where_others_play_too_their_steps_count(tmp_path):

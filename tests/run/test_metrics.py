@@ -117,6 +117,21 @@ def test_a_tracker_that_does_not_begin_is_one_line(tmp_path, monkeypatch, name):
         Metrics(tmp_path, tensorboard=False, track=name)
 
 
+@pytest.mark.parametrize("failing", ["log", "finish"])
+def test_a_tracker_that_fails_later_is_one_warning(tmp_path, monkeypatch, capsys, failing):
+    def fail(*_, **__):
+        raise ConnectionError("no\nnetwork")
+
+    calls = {"log": lambda _, step: None, "finish": lambda: None, failing: fail}
+    tracker = SimpleNamespace(**calls)
+    monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(begin=lambda *_: tracker))
+    with Metrics(tmp_path, tensorboard=False, track="mine:begin") as metrics:
+        metrics.log(1, {"loss": 0.5})
+        metrics.log(2, {"loss": 0.25})
+    assert capsys.readouterr().err.count("warning: --track failed (no network)") == 1
+    assert list(read_columns(tmp_path / "metrics.csv")["loss"]) == [0.5, 0.25]
+
+
 def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, monkeypatch):
     said: list[tuple[str, object]] = []
     sink = SimpleNamespace(
