@@ -85,7 +85,8 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
             outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
         values = q_values(outputs, self.z)
         if not explore:
-            return choose(values, play).cpu().numpy()
+            scores = values.log_softmax(dim=1) if play.startswith("draw") else values
+            return choose(scores, play).cpu().numpy()
         actions = values.argmax(dim=1).cpu()
         if epsilon is None and not self.config.noisy:
             last, exponent = self.config.epsilon_final, self.config.epsilon_ladder

@@ -136,7 +136,8 @@ def entropies(log_probs: Tensor) -> Tensor:
 
 
 def choose(scores: Tensor, play: Play) -> Tensor:
-    """Chooses an action per row. scores: log-probabilities or values [B,A] -> [B]."""
+    """Chooses an action per row. scores: log-probabilities [B,A], or values to choose the best of
+    -> [B]."""
     kind, amount = parse_play(play)
     if kind == "draw":
         log_probs = scores if amount == 1.0 else (scores / amount).log_softmax(dim=-1)

@@ -30,6 +30,16 @@ def test_each_environment_has_random_actions_at_its_own_rate():
     assert (last != greedy).mean() == pytest.approx(0.05 * 6 / 7, abs=0.02)
 
 
+@pytest.mark.parametrize("play", ["draw:1", "draw:2"])
+def test_actions_are_drawn_by_the_softmax_of_values_at_any_temperature(play):
+    torch.manual_seed(0)
+    agent = RainbowAgent(make_net(SMALL), SMALL)
+    obs = np.zeros((4000, 4, 36, 36), np.uint8)
+    values = agent.scores(torch.from_numpy(obs[:1])).detach()[0] / float(play[-1])
+    shares = np.bincount(agent.act(obs, play=play), minlength=len(values)) / len(obs)
+    np.testing.assert_allclose(shares, values.softmax(dim=0), atol=0.03)
+
+
 @pytest.mark.parametrize("rows", [3000, 1])
 def test_exploring_without_rates_it_has_the_last_ladder_of_a_run(rows):
     """Told nothing, as by an evaluation: Ape-X's rates over the rows, of one row their mean."""
