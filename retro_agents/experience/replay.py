@@ -221,10 +221,11 @@ class Replay:
         return stacked(np.take(self.frames, where, axis=0))
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
-        """Set a batch's priorities from its unweighted losses [B]."""
+        """Set a batch's priorities from its unweighted losses [B]. A loss that rounding makes
+        negative, as of a divergence, may be below -epsilon, and has the priority 0."""
         if not self.prioritised:
             return
-        priorities = (losses.astype(np.float64) + self.epsilon) ** self.alpha
+        priorities = np.maximum(losses.astype(np.float64) + self.epsilon, 0.0) ** self.alpha
         self.max_priority = max(self.max_priority, float(priorities.max()))
         self.tree.set(indices, priorities)
 

@@ -110,6 +110,8 @@ def test_new_transitions_get_the_largest_priority_seen_or_all_the_same():
     replay.update_priorities(drawable(replay)[:2], np.array([0.1, 0.1]))
     world.step(replay)
     assert replay.tree.leaves[replay.heads[0] - 1 - N_STEP] == pytest.approx(5.0)
+    replay.update_priorities(drawable(replay)[:2], np.array([-0.2, 0.3]))  # rounding, exaggerated
+    assert np.isfinite(replay.tree.total) and replay.max_priority == pytest.approx(5.0)
     replay = make_replay(100, 1, prioritised=False)
     world = World(1, [1000], ["terminated"])
     for _ in range(10):
