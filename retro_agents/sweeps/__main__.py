@@ -70,7 +70,7 @@ def run_grid(config: SweepConfig) -> None:
     """Run the missing cells, then write the table and the plot. Raises UserError if some failed."""
     study, named = grid.study_of(config)
     make_folder(config.out)
-    todo = left(study, list(study.kinds), config.out)
+    todo = left(study, list(study.kinds), config.out, lists=not config.cell)
     say = Console(soft_wrap=True).print
     if config.cell:
         every = [cell for kind in study.kinds for cell in study.cells(kind)]
@@ -114,6 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     else:
         study, _ = grid.study_of(config)
         make_folder(config.out)  # clusters do not make folders for their logs
+        left(study, list(study.kinds), config.out)  # listed once, because all jobs begin together
         print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
 
 

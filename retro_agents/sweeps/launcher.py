@@ -142,9 +142,10 @@ def level_means(episodes: Sequence[Episode]) -> dict[str, float]:
     return {level: float(np.mean(returns)) for level, returns in found.items()}
 
 
-def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
+def left(study: Study, kinds: Sequence[str], out: Path, *, lists: bool = True) -> list[Cell]:
     """The incomplete cells of these kinds and of the kinds that they need: those that play all
-    levels first, then seed by seed. Lists them in `out`, too, for who watches."""
+    levels first, then seed by seed. lists: writes TODO, too, for who watches; at most one process
+    at a time can do that."""
     asked = [cell for kind in kinds for cell in study.cells(kind)]
     found = dict[str, Cell]()
     while asked:
@@ -154,7 +155,8 @@ def left(study: Study, kinds: Sequence[str], out: Path) -> list[Cell]:
             asked += [study.needed(cell, name) for name in study.needs(cell.kind)]
     rank = list(study.kinds).index
     cells = sorted(found.values(), key=lambda c: (not c.together, c.seed, c.level, rank(c.kind)))
-    store(out / TODO, {"cells": [cell.name for cell in cells]})
+    if lists:
+        store(out / TODO, {"cells": [cell.name for cell in cells]})
     return cells
 
 

@@ -260,10 +260,11 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
     assert shlex.split(line)[-1].endswith(f"{tmp_path}/my runs/job-{number}.log")
     assert out.is_dir()  # before the jobs log there
     assert script.splitlines()[-1].split()[:2] == ["exec", sys.executable]
-    command = script.splitlines()[-1]
+    command, listed = script.splitlines()[-1], (out / "todo.json").read_text()
     for number in range(1, 5):
         words = shlex.split(command.replace(f'"${index}"', str(number)))
         main(words[4:])
+    assert (out / "todo.json").read_text() == listed  # jobs begin together, and write none
     assert len(calls(out)) == len(set(calls(out))) == 4
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
     with pytest.raises(SystemExit):
