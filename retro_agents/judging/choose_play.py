@@ -25,6 +25,7 @@ from retro_agents.ground.files import folder_for, new_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import store
+from retro_agents.ground.seeding import aside
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.sight import PATIENCE
 from retro_agents.judging.tables import number, span, terminal_table
@@ -106,9 +107,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for way in ways:
         parse_play(way)
     from retro_agents.ground.device import prepare_device  # torch takes seconds to import
-    from retro_agents.ground.seeding import seed_everything
 
-    seed_everything(config.seed)
     agent: Any = load_agent(config.agent, device=str(prepare_device(config.device, threads=1)))
     if "play" not in flat(to_dict(agent.config)):
         raise UserError(f"{config.agent} has no net that acts, so there is no way to choose")
@@ -123,7 +122,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         with Progress(len(ways), "choose-play", unit="ways") as progress:
             for way in ways:
                 progress.at(len(returns), doing=way)
-                returns[way] = returns_of(agent, levels, settings, play=way, **options)
+                with aside(config.seed):  # otherwise a way's draws depend on those before it
+                    returns[way] = returns_of(agent, levels, settings, play=way, **options)
                 progress.update(len(returns), {f"return by {way}": returns[way].mean()})
         best = chosen(returns)
         before = agent.config.net.play

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import retro_agents.run.checkpoint as checkpoints
 from ppo2.agent import PPO2Agent, make_net
@@ -61,16 +62,18 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     )
     PPO2Agent(make_net(config), config).save(tmp_path / "agent")
     returns = {"best": np.array([[4.0], [5.0]]), "draw": np.array([[4.0], [4.5]])}
-    asked = []
+    asked, drawn = [], set()
 
     def played(agent, levels, settings, *, episodes, seed, play):
         asked.append((levels, episodes, seed, play))
+        drawn.add(torch.rand(1).item())
         return returns[play]
 
     monkeypatch.setattr("retro_agents.judging.choose_play.returns_of", played)
     agent, out = str(tmp_path / "agent"), tmp_path / "chosen"
     main([agent, "--ways", order, "--episodes", "5", "--seed", "7", "--out", str(out)])
     assert asked == [(LEVELS, 5, 7, way) for way in order.split(",")]
+    assert len(drawn) == 1  # each way has the same random numbers, whatever came before
     old, new = (checkpoints.load_agent(folder) for folder in (agent, out))
     assert (old.config.net.play, new.config.net.play) == ("draw", "best")
     before, after = old.arrays(), new.arrays()
