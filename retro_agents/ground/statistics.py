@@ -25,14 +25,16 @@ BLOCK = 4_000_000
 """Values drawn at a time, which bounds the memory."""
 
 
-def t_interval(values: ArrayLike, *, within: Interval = ANYWHERE) -> Interval:
-    """Student's t interval of the mean of `values` [K], one per seed or episode."""
+def t_interval(values: ArrayLike, *, within: Interval = ANYWHERE, intervals: int = 1) -> Interval:
+    """Student's t interval of the mean of `values` [K], one per seed or episode. intervals: so many
+    hold at once with this confidence (Bonferroni)."""
     from scipy import stats  # takes a second to import
 
     data = np.asarray(values, np.float64)
     if len(data) < 2:
         return math.nan, math.nan
-    half = stats.t.ppf(0.5 + CONFIDENCE / 2, len(data) - 1) * stats.sem(data)
+    tail = (1.0 - CONFIDENCE) / 2 / intervals
+    half = stats.t.ppf(1.0 - tail, len(data) - 1) * stats.sem(data)
     least, largest = _bounds(within, data)
     return max(float(data.mean() - half), least), min(float(data.mean() + half), largest)
 

@@ -6,6 +6,7 @@ retro-agents choose-play runs/rainbow --ways best,draw,epsilon:0.05 --episodes 4
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -85,11 +86,13 @@ def chosen(returns: dict[Play, NDArray[np.float64]]) -> Play:
     return max(returns, key=lambda way: returns[way].mean())
 
 
-def leads(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Whether one way surely earns more than another: the 95 % interval of the difference, of each
-    level or else of each episode, is above 0."""
+def leads(one: NDArray[np.float64], other: NDArray[np.float64], *, ways: int) -> bool:
+    """Whether one of `ways` ways surely earns more than another: the interval of the difference, of
+    each level or else of each episode, is above 0. Since the one was chosen by the same returns,
+    the intervals of all pairs of ways hold at once with 95 % confidence."""
     apart = one - other
-    low, _ = t_interval(apart.mean(axis=1) if len(apart) > 1 else apart[0])
+    differences = apart.mean(axis=1) if len(apart) > 1 else apart[0]
+    low, _ = t_interval(differences, intervals=math.comb(ways, 2))
     return low > 0.0
 
 
@@ -139,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     Console().print(terminal_table(["--play", "mean return", "95 %"], rows, title=title))
     print(f"{out} plays by {best}{', as before' if best == before else f', before by {before}'}.")
     for way in ways:
-        if way != best and not leads(returns[best], returns[way]):
+        if way != best and not leads(returns[best], returns[way], ways=len(ways)):
             print(f"That {best} earns more than {way} is not shown.")
 
 

@@ -43,9 +43,20 @@ def test_the_way_that_earns_most_is_chosen():
 
 def test_a_way_leads_if_it_surely_earns_more_on_the_same_levels():
     one = np.array([[10.0], [500.0], [9_000.0]])
-    assert leads(one + 5.0, one) and not leads(one, one + 5.0)
-    assert not leads(one + np.array([[50.0], [-60.0], [20.0]]), one)
-    assert leads(np.array([[6.0, 7.0, 8.0]]), np.array([[5.0, 6.0, 7.1]]))  # one level's episodes
+    assert leads(one + 5.0, one, ways=2) and not leads(one, one + 5.0, ways=2)
+    assert not leads(one + np.array([[50.0], [-60.0], [20.0]]), one, ways=2)
+    episodes = np.array([[6.0, 7.0, 8.0]]), np.array([[5.0, 6.0, 7.1]])  # of one level
+    assert leads(*episodes, ways=2)
+
+
+def test_of_equal_ways_the_best_rarely_leads_another():
+    rng = np.random.default_rng(0)
+    claims = 0
+    for _ in range(300):
+        ways = dict(enumerate(rng.normal(size=(6, 20, 1))))
+        best = ways.pop(chosen(ways))
+        claims += any(leads(best, other, ways=6) for other in ways.values())
+    assert claims / 300 < 0.07  # without regard to the choice a third
 
 
 def test_equal_ways_leave_the_first():
