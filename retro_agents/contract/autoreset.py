@@ -17,8 +17,8 @@ class Autoreset(VectorWrapper):
     """A SAME_STEP environment that can reset single rows, in the mode NEXT_STEP or DISABLED.
 
     An ended row's observation is its last one. NEXT_STEP: its next step ignores the action and
-    gives the next episode's first observation. DISABLED: the caller resets it, with
-    options["reset_mask"]. Infos are arrays of numbers, and lists of names.
+    gives the next episode's first observation. DISABLED: the caller resets it, alone with
+    options["reset_mask"], or all rows. Infos are arrays of numbers, and lists of names.
     """
 
     def __init__(self, envs: Any, mode: AutoresetMode) -> None:
@@ -34,9 +34,7 @@ class Autoreset(VectorWrapper):
         """Begin new episodes, see `contract.envs.VectorEnv`."""
         given = dict(options or {})
         mask = given.get("reset_mask", np.ones(self.num_envs, bool))
-        if (
-            "reset_mask" in given and "levels" not in given
-        ):  # ended rows have taken their next level
+        if "levels" not in given:  # ended rows have taken their next level
             here = zip(self.envs.levels, self.over, strict=True)
             given["levels"] = [level if over else None for level, over in here]
         self.over = self.over & ~mask

@@ -32,7 +32,8 @@ def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_lev
     assert truncated.all() and list(infos["episode_record"]["l"]) == [5, 5]
 
 
-def test_disabled_waits_for_the_caller():
+@pytest.mark.parametrize("options", [None, {"reset_mask": np.array([True, True])}])
+def test_disabled_waits_for_the_caller(options):
     envs = made("Disabled")
     envs.reset(seed=1)
     for _ in range(5):
@@ -40,6 +41,6 @@ def test_disabled_waits_for_the_caller():
     levels = list(envs.unwrapped.levels)
     with pytest.raises(ResetNeeded, match=r"rows \[0, 1\] have ended"):
         envs.step(np.ones(2, int))
-    envs.reset(options={"reset_mask": np.array([True, True])})
+    envs.reset(options=options)
     assert envs.unwrapped.levels == levels
     assert not envs.step(np.ones(2, int))[3].any()
