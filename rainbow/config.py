@@ -85,7 +85,7 @@ class RainbowConfig:
     """Return of the lowest atom, in scaled reward."""
     v_max: Finite = shape(200.0, only_with="distributional", without="quantiles")
     """Return of the highest atom, in scaled reward."""
-    sigma0: NonNegative = learning(0.5, only_with="noisy")
+    sigma0: NonNegative = start(0.5, only_with="noisy")
     """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
     epsilon_start: Share = learning(1.0, only_with="noisy=False")
     """Probability of a random action at the start (without noisy)."""

@@ -78,6 +78,7 @@ SHARED = "runs that .* must share it"
         ("impala", "", "batch_size=1024:2048", SHARED),
         ("impala", "", "actors=1:2", SHARED),
         ("sac", "", "temperature=0.1:1", SHARED),
+        ("rainbow", "", "sigma0=0.1:1", SHARED),
     ],
 )
 def test_what_no_population_can_have_is_refused(agent, flags, word, says):
