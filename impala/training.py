@@ -38,7 +38,7 @@ class Training(RunState):
     config: ImpalaConfig
     env_steps: int = 0
     clock: int = 0
-    """Agent steps of the blocks that were counted, without a saved part of one."""
+    """Agent steps of the whole blocks that were counted."""
     updates: int = 0
     """Batches learned from."""
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
@@ -64,7 +64,9 @@ class Training(RunState):
     def count(self, block: Block) -> list[EndedEpisode]:
         """Counts a block. Returns the episodes that ended in it."""
         ended = [(self.env_steps + step, env, episode) for step, env, episode in block.episodes]
-        self.clock = self.env_steps = self.env_steps + block.env_steps
+        self.env_steps += block.env_steps
+        if block.sequences is not None:
+            self.clock = self.env_steps
         self.recent_returns.extend(episode["r"] for *_, episode in ended)
         return ended
 

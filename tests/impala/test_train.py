@@ -64,13 +64,14 @@ def test_what_was_learned_is_saved_when_the_actors_are_gone(tmp_path, monkeypatc
 
 @pytest.mark.parametrize("batch_size", [12, 24, 18])
 def test_every_test_that_is_due_is_made(tmp_path, monkeypatch, batch_size):
-    """Also where a block fills no batch."""
+    """Also where a block fills no batch, and none more where a run ends within a block."""
 
     def judged(run):
         return {"sight/seeing": 1.0} if run.due(11) else {}
 
     monkeypatch.setattr("impala.train.judged", judged)
-    train("impala", tmp_path, "--batch-size", batch_size)
+    train("impala", tmp_path, "--batch-size", batch_size, "--timesteps", 34)
+    train("impala", tmp_path, "--batch-size", batch_size, "--resume")
     rows = read_columns(tmp_path / "metrics.csv")
     tested = rows["step"][~np.isnan(rows["sight/seeing"])]
     assert tested.tolist() == [12, 24, 36, 48, 60]  # a multiple of 11 lies in every block
