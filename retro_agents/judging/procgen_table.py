@@ -42,7 +42,7 @@ class TableConfig:
 
     runs: tuple[Path, ...] = positional("RUN")
     """Run folders. Runs with the same agent, settings, game, steps and test levels are seeds of one
-    row."""
+    row. Evaluations with --play are left out: the agent plays as its checkpoint says."""
     constants: Literal["paper", "repository"] = "paper"
     """Ranges of normalised scores: paper, or repository (jumper and leaper differ)."""
     out: Path = Path("table.md")
@@ -121,10 +121,12 @@ def mean_of(games: Mapping[str, Any], game: str) -> float:
 
 
 def newest(run: Path) -> tuple[str, int, dict[str, Any], dict[str, Any]]:
-    """Agent and env_steps of a run's newest evaluations; its games on training levels; unseen or
-    all -> its games on those test levels, each of the evaluation with the most episodes. Without
-    evaluations: of its newest checkpoint, without games. Raises UserError if none."""
-    found = [evaluation(path) for path in run.glob("evaluations/*-trained*/result.json")]
+    """Agent and env_steps of a run's newest evaluations without --play; its games on training
+    levels; unseen or all -> its games on those test levels, each of the evaluation with the most
+    episodes. Without evaluations: of its newest checkpoint, without games. Raises UserError if
+    none."""
+    paths = run.glob("evaluations/*-trained*/result.json")
+    found = [result for result in map(evaluation, paths) if "play" not in result]
     steps = max((result["env_steps"] for result in found), default=0)
     train, tests = dict[str, Any](), dict[str, Any]()
     for result in sorted(found, key=episodes_of):

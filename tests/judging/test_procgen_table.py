@@ -10,13 +10,16 @@ from retro_agents.judging.procgen_table import main, plot_steps, rows_of, shared
 from retro_agents.run.metrics import EpisodeLog
 
 
-def evaluated(folder, name, game, tested, *, episodes=2, steps=2_000_000, agent="ppo2", **means):
-    """A result among a made up run's evaluations. means: of its sets."""
+def evaluated(
+    folder, name, game, tested, *, episodes=2, steps=2_000_000, agent="ppo2", about=(), **means
+):
+    """A result among a made up run's evaluations. means: of its sets. about: what else it says."""
     sets = {
         key: {game: {"mean": mean, "returns": [mean] * episodes}} for key, mean in means.items()
     }
     test_levels = {"start": 0, "count": 0 if tested == "all" else 9}
     result = {"agent": agent, "env_steps": steps, "sets": sets, "test_levels": test_levels}
+    result |= dict(about)
     (folder / "evaluations" / name).mkdir(parents=True)
     (folder / "evaluations" / name / "result.json").write_text(json.dumps(result))
 
@@ -158,6 +161,10 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):
     evaluated(
         run, "step-002000000-trained-test-1-episodes", "coinrun", "unseen", episodes=1, test=0
     )
+    evaluated(  # not as the checkpoint says
+        run, "step-002000000-trained-best", "coinrun", "unseen", episodes=9, train=1, test=1,
+        about={"play": "best"},
+    )  # fmt: skip
     (row,) = cells_of(tmp_path, run)
     assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
 
