@@ -34,7 +34,7 @@ from retro_agents.sweeps.grid import (
     publish,
     words_of,
 )
-from retro_agents.sweeps.launcher import last_rows, play
+from retro_agents.sweeps.launcher import LAST, play
 from retro_agents.sweeps.study import Cell, Kind, Study
 
 SCORES = ("train_return", "mean_return")
@@ -87,6 +87,16 @@ def scores(folder: Path) -> dict[int, float]:
             zip(table["step"][there].astype(int).tolist(), table[name][there].tolist(), strict=True)
         )
     return {}
+
+
+def last_score(folder: Path) -> float:
+    """The mean of a run's scores in the last tenth of its steps; its last score if they have none.
+    Raises UserError if the run has no score."""
+    if not (found := scores(folder)):
+        raise UserError(f"{folder} ended no episode; give more steps, and another --out")
+    end = (1 - LAST) * read_columns(folder / "metrics.csv")["step"].max()
+    last = [score for step, score in found.items() if step > end]
+    return float(np.mean(last or [*found.values()][-1:]))
 
 
 class Search:
@@ -152,8 +162,8 @@ class Search:
         return study, cell
 
     def run(self, trial: Any, threads: int) -> float | None:
-        """Train a trial's run, and stop it if it falls behind. Returns its score: the mean over the
-        last tenth of its steps; None if it was stopped."""
+        """Train a trial's run, and stop it if it falls behind. Returns its `last_score`; None if it
+        was stopped."""
         study, cell = self.study_of(trial)
         stopping, told = self.stopping[trial.number], set[int]()
         out = self.config.out.resolve()
@@ -173,11 +183,7 @@ class Search:
         if is_behind:
             return None
         self.falls_behind(trial, folder, told)
-        table = read_columns(folder / "metrics.csv")
-        found = last_rows(table, SCORES)
-        if not found:
-            raise UserError(f"{cell.name} ended no episode; give more steps, and another --out")
-        return float(next(found[name] for name in SCORES if name in found).mean())
+        return last_score(folder)
 
     def falls_behind(self, trial: Any, folder: Path, told: set[int]) -> bool:
         """Report new scores of a run. Returns whether it is to be stopped."""

@@ -40,6 +40,18 @@ def played(monkeypatch):
     return begun
 
 
+@pytest.mark.parametrize(
+    ("rows", "score"),
+    [
+        ("9,1.0,5\n19,3.0,7\n20,2.0,7\n", 2.5),
+        ("10,1.0,5\n15,3.0,7\n20,,9\n", 3.0),  # no evaluation in the last tenth
+    ],
+)
+def test_a_trials_score_is_of_the_returns_that_it_is_stopped_by(tmp_path, rows, score):
+    (tmp_path / "metrics.csv").write_text("step,train_return,mean_return\n" + rows)
+    assert search.last_score(tmp_path) == score
+
+
 def test_runs_side_by_side_try_different_values(played):
     search_for("--trials", "2", "--jobs", "2")
     assert len({gamma for _, gamma in played}) == 2
