@@ -35,7 +35,7 @@ from retro_agents.ground.results import read_result, store
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.film import PATIENCE, Moment, end_of, film, keep_best, play_episode
 from retro_agents.judging.levels import playable_levels
-from retro_agents.judging.policies import load_policy
+from retro_agents.judging.policies import check_play, load_policy
 from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
 from retro_agents.judging.sight import PLAYS
 from retro_agents.judging.sight_report import WAYS, check_testable, sight_of, sight_table, verdict
@@ -261,6 +261,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     levels = levels if config.levels or config.sight else levels[:1]
     name, folder = config.agent, Path(config.agent)
     name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    check_play(name, config.play)
     policy, settings = load_policy(name, seed=config.seed, device=config.device)
     settings = dataclasses.replace(settings, backend=config.backend)
     played_by = {backend_of([level], settings) for level in levels}

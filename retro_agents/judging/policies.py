@@ -3,7 +3,7 @@
 import dataclasses
 
 from retro_agents.contract.envs import EnvSettings
-from retro_agents.contract.policy import Policy
+from retro_agents.contract.policy import Play, Policy
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.references import REFERENCES, reference
 from retro_agents.ground.errors import UserError
@@ -23,6 +23,12 @@ def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy,
     seed_everything(seed)
     loaded = load_agent(source, device=str(prepare_device(device, threads=1)))
     return loaded, contest_settings(loaded.config.env)
+
+
+def check_play(source: str, play: Play | None) -> None:
+    """Raises UserError if a way to play is given for a reference player, which has only its own."""
+    if play is not None and source in REFERENCES:
+        raise UserError(f"{source} has no other way to play: leave out --play")
 
 
 def contest_settings(env: EnvSettings) -> EnvConfig:

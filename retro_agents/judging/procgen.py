@@ -78,6 +78,8 @@ class EvaluateConfig:
             )
         if self.sight and self.policy == "random":
             raise UserError("--policy random uses no frames: leave out --sight")
+        if self.play and self.policy == "random":
+            raise UserError("--policy random has no other way to play: leave out --play")
         if self.sight and self.episodes == 1:
             raise UserError("--sight shows the frames of other episodes: give --episodes 2 or more")
 

@@ -20,7 +20,7 @@ from retro_agents.contract.episodes import Act
 from retro_agents.contract.policy import FORMER_FLAGS, Actions, Flags, Images, Play
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.families import TRAINING, expert_of, level_names, make, settings_class
-from retro_agents.ground.errors import command
+from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import new_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
@@ -120,6 +120,8 @@ def episode(
 def main(argv: Sequence[str] | None = None) -> None:
     """Record the episodes that the command line asks for."""
     config = parse_command(RecordConfig, argv, command="retro-agents record")
+    if config.play and config.agent == EXPERT:
+        raise UserError("an expert has no other way to play: leave out --play")
     out, count = Path(config.out), len(level_names(config.levels))
     seed_everything(config.seed)
     agent: Any = None if config.agent == EXPERT else load_agent(config.agent)

@@ -19,7 +19,7 @@ from retro_agents.ground.ranges import Seed
 from retro_agents.ground.window import open_window, pressed, show
 from retro_agents.judging.film import PATIENCE, SCALE, STRIP, Moment, picture, play_episode
 from retro_agents.judging.levels import playable_levels
-from retro_agents.judging.policies import load_policy
+from retro_agents.judging.policies import check_play, load_policy
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 
@@ -67,6 +67,7 @@ def in_window(
 def main(argv: Sequence[str] | None = None) -> None:
     """Show episodes until the window is closed."""
     config = parse_command(WatchConfig, argv, command="retro-agents watch")
+    check_play(config.agent, config.play)
     film_instead = f"`retro-agents evaluate {config.agent} --video` films episodes instead"
     pygame, window = open_window(320 * SCALE, 224 * SCALE + STRIP, advice=film_instead)
     levels = playable_levels(config.levels or HELD_OUT)

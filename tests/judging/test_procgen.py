@@ -285,8 +285,15 @@ def test_sight_is_told_beside_the_returns(finished, tmp_path, monkeypatch, capsy
     assert "shuff" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("flags", [["--policy", "random"], ["--episodes", "1"]])
-def test_sight_needs_pictures_of_others(flags, finished, capsys):
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--sight --policy random", "--sight"),
+        ("--sight --episodes 1", "--sight"),
+        ("--play best --policy random", "leave out --play"),
+    ],
+)
+def test_what_a_player_or_a_test_of_sight_has_not_is_refused(words, says, finished, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main([str(finished), "--sight", *flags])
-    assert stopped.value.code == 2 and "--sight" in capsys.readouterr().err
+        main([str(finished), *words.split()])
+    assert stopped.value.code == 2 and says in capsys.readouterr().err

@@ -87,6 +87,7 @@ def test_recorded_actions_played_again_show_the_same(recorded):
     ("arguments", "complaint"),
     [
         (["expert", "--levels", "bramble-test"], "BrambleWood.Act3 is held out"),
+        (["expert", "--play", "best"], "an expert has no other way to play"),
         (["no-such-run"], "no checkpoint at no-such-run"),
         (["expert", "--out", "."], "exists: give another --out"),
         (["expert", "--out", "/proc/x/y"], "cannot write /proc/x/y"),

@@ -37,6 +37,9 @@ def test_without_a_display_watching_names_what_films(monkeypatch, capsys):
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(SystemExit):
+        main(["random", "--play", "best"])
+    assert "random has no other way to play" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
         main(["ppo2"])
     said = capsys.readouterr().err
     assert said.startswith("error: no display") and said.count("\n") == 1
