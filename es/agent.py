@@ -129,10 +129,13 @@ def searched_names(policy: ScoringPolicy, layer: str) -> list[str]:
     names = [name for name, _ in net.named_parameters() if not name.startswith("encoder.")]
     for name in names:
         net.get_parameter(name).requires_grad_(True)
+    buffers = [(buffer, buffer.clone()) for buffer in net.buffers()]
     blank = torch.zeros(1, *net.encoder.image, dtype=torch.uint8)
     scores = policy.scores(blank.to(next(net.parameters()).device))
     parameters = [net.get_parameter(name) for name in names]
     found = torch.autograd.grad(scores.sum(), parameters, allow_unused=True)
+    for buffer, before in buffers:  # running moments, which a pass with gradient changes
+        buffer.copy_(before)
     used = [name for name, slope in zip(names, found, strict=True) if slope is not None]
     return [name for name in used if name.rpartition(".")[0].endswith("hidden") == (layer == "fc")]
 

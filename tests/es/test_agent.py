@@ -97,6 +97,13 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
     assert again.config.searched == agent.config.searched
 
 
+def test_a_searched_net_keeps_its_running_moments(quick, tmp_path):
+    source = ppo2(encoder="impala", widths="4", encoder_parts="batch-norm")
+    source.save(tmp_path)
+    found = ESAgent.start(quick, tmp_path).net.state_dict()
+    assert all(torch.equal(found[name], own) for name, own in source.net.state_dict().items())
+
+
 @pytest.mark.parametrize(
     ("source", "flags", "words"),
     [
