@@ -8,6 +8,7 @@ from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, NonNegative, Positive, Share, Threads, check
 from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.nets.parts import parse_parts
 from retro_agents.nets.settings import Initialisation, NetSettings
 from retro_agents.run.fields import fixed, learning, machine, memory, shape, start
 from retro_agents.run.settings import RunSettings
@@ -90,6 +91,12 @@ class TRPOConfig:
         if self.update == "natural" and self.critic == "untrained":
             raise UserError(
                 "--critic untrained is for --update penalty; the natural gradient needs values"
+            )
+        parts = parse_parts(self.net.encoder_parts, self.net.encoder)
+        if self.update == "natural" and "batch-norm" in parts:
+            raise UserError(
+                "--encoder-parts batch-norm has running moments, which no trust region bounds: "
+                "leave it out, or give --update penalty"
             )
 
 

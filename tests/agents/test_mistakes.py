@@ -133,6 +133,7 @@ OWN = {
         HUGE,
         (["--minibatches", "5"], "multiple"),
         (["--critic", "untrained"], "--update penalty"),
+        (["--encoder", "impala", "--encoder-parts", "batch-norm"], "--update penalty"),
         (["--max-kl", "0"], "--max-kl"),
     ],
 }
