@@ -181,9 +181,9 @@ class Learner:
             mode = "reduce-overhead" if device.type == "cuda" else "default"
             self._losses = torch.compile(self.losses, mode=mode)
 
-    def losses(self, batch: TensorBatch) -> tuple[Tensor, dict[str, Tensor]]:
+    def losses(self, batch: TensorBatch, obs: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Losses [B] with gradient, and metrics: the mean value of the taken actions, and the share
-        of the targets that the atoms cannot hold."""
+        of the targets that the atoms cannot hold. obs: the batch's before any augmentation."""
         config, device, rows = self.config, self.device, len(batch.actions)
         temperature = config.munchausen_temperature
         noise, fractions = self.net.drawn(rows, device)
@@ -194,7 +194,7 @@ class Learner:
             with torch.no_grad():
                 next_target = chooser = self.target(next_obs, *self.target.drawn(rows, device))
                 if config.munchausen:
-                    chooser = self.target(batch.obs, *self.target.drawn(rows, device))
+                    chooser = self.target(obs, *self.target.drawn(rows, device))
                 elif config.double:
                     chooser = self.net(next_obs, *self.net.drawn(rows, device))
         taken, values = choose(outputs, batch.actions), q_values(chooser, self.z)
@@ -222,8 +222,8 @@ class Learner:
     def update(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """One step of Adam. Returns the unweighted losses [B], which are the new priorities, and
         metrics, as tensors: only reading them waits for the device."""
-        on_device = self.augmented(self._on_device(batch))
-        losses, values = self._losses(on_device)
+        on_device = self._on_device(batch)
+        losses, values = self._losses(self.augmented(on_device), on_device.obs)
         loss = (losses * on_device.weights).mean()
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -248,7 +248,8 @@ class Learner:
     @torch.no_grad()
     def priorities(self, batch: Batch) -> NDArray[np.float32]:
         """The unweighted losses [B] of the present nets, without an update."""
-        losses, _ = self.losses(self._on_device(batch))
+        on_device = self._on_device(batch)
+        losses, _ = self.losses(on_device, on_device.obs)
         return losses.cpu().numpy()
 
     def _on_device(self, batch: Batch) -> TensorBatch:

@@ -222,15 +222,19 @@ def test_priorities_are_the_unweighted_losses():
     assert results[1][1]["loss"] == pytest.approx(0.1 * results[0][1]["loss"].item(), rel=1e-5)
 
 
-def test_changed_images_are_learned_from_but_not_those_of_the_targets(monkeypatch):
-    config, batch = replaced(SMALL, augment="roll", augment_share=1.0), random_batch()
-    learner, seen = Learner(make_net(config), config, device=CPU), []
-    monkeypatch.setattr(learner, "_losses", lambda b: seen.append(b) or learner.losses(b))
+@pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)
+def test_changed_images_are_learned_from_but_not_those_of_the_targets(settings, monkeypatch):
+    config = replaced(SMALL, augment="roll", augment_share=1.0, **settings)
+    batch = random_batch()
+    learner, seen, shown = Learner(make_net(config), config, device=CPU), [], []
+    learner.target.register_forward_pre_hook(lambda _, given: shown.append(given[0].numpy()))
+    monkeypatch.setattr(learner, "_losses", lambda b, o: seen.append(b) or learner.losses(b, o))
     learner.update(batch)
     changed = seen[0].obs.numpy()
     assert not any(np.array_equal(*pair) for pair in zip(changed, batch.obs, strict=True))
     np.testing.assert_array_equal(np.sort(changed, axis=None), np.sort(batch.obs, axis=None))
-    np.testing.assert_array_equal(seen[0].next_obs.numpy(), batch.next_obs)
+    own = [batch.next_obs, batch.obs] if settings else [batch.next_obs]
+    np.testing.assert_array_equal(shown, own)
 
 
 def test_target_changes_only_when_it_is_copied():
