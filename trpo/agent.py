@@ -88,7 +88,7 @@ def make_net(config: TRPOConfig) -> TRPONet:
 
 
 class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
-    """Acts by the most probable action; exploring, by a draw from the policy."""
+    """Acts by draws from its policy, unless its config or `play` says otherwise."""
 
     name, config_type = "trpo", TRPOConfig
     make_net = staticmethod(make_net)
