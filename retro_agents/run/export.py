@@ -54,7 +54,8 @@ def export(agent: Any, path: Path | str, *, name: str) -> None:
     import torch
 
     module, inputs = graph_of(agent)
-    outputs = list(agent.outputs(**inputs))
+    with torch.no_grad():  # a batch norm's moments move with gradients
+        outputs = list(agent.outputs(**inputs))
     batch = torch.export.Dim("n")
     with drafted(Path(path)) as draft, quiet(), torch.no_grad():
         try:

@@ -299,6 +299,7 @@ def test_a_job_that_is_refused_lets_the_running_ones_end(tmp_path):
         (["--agent", "time:sleep"], "no source file of module 'time'"),
         (["--agent", "example_agent:pray"], "no function 'pray'"),
         (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
+        (["--agent", "random", "--mode", "frozen", "--play", "best"], "takes no --play"),
         (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),
         (["--agent", "rainbow", "--mode", "frozen"], "frozen needs --checkpoint DIR"),
         (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),

@@ -17,6 +17,7 @@ NETS = {
     "ppo2 gru": ("--recurrent", "gru", "--sequence-steps", "6", "--minibatches", "1"),
     "ppo2 lstm": ("--recurrent", "lstm", "--sequence-steps", "6", "--minibatches", "1"),
     "ppo2 attention": ("--encoder", "impala", "--encoder-parts", "attention"),
+    "ppo2 batch-norm": ("--encoder", "impala", "--encoder-parts", "batch-norm"),
     "ppo2 max-pool": ("--encoder", "impala", "--encoder-parts", "max-pool"),
     "trpo": (),
     "sac": (),
@@ -46,7 +47,9 @@ def _open_attention(net):
 @pytest.mark.parametrize("net", NETS)
 def test_an_exported_net_computes_what_the_agent_does(net, tmp_path):
     agent, file = built(net), tmp_path / "net.onnx"
+    before = [buffer.clone() for buffer in agent.net.buffers()]
     export(agent, file, name=net.partition(" ")[0])
+    assert all(map(torch.equal, agent.net.buffers(), before))
     session = onnxruntime.InferenceSession(file)
     images = np.random.default_rng(0).integers(256, size=(4, 250, 4, 36, 36), dtype=np.uint8)
     state = agent.no_state(250).numpy() if agent.recurrent else None

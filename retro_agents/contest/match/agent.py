@@ -93,8 +93,9 @@ def resolve(agent: Agent) -> Agent:
     be checked before it plays is wrong."""
     name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
     if not is_package(name):
-        if checkpoint or flags:
-            given = "--checkpoint" if checkpoint else "settings after --"
+        if checkpoint or agent.play or flags:
+            named = "--checkpoint" if checkpoint else "--play" if agent.play else ""
+            given = named or "settings after --"
             raise UserError(f"{name} takes no {given}: only agent packages do")
         if ":" in name:
             find_function(name)
