@@ -93,10 +93,9 @@ def resolve(agent: Agent) -> Agent:
     be checked before it plays is wrong."""
     name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
     if not is_package(name):
-        if checkpoint or agent.play or flags:
-            named = "--checkpoint" if checkpoint else "--play" if agent.play else ""
-            given = named or "settings after --"
-            raise UserError(f"{name} takes no {given}: only agent packages do")
+        own = {"--checkpoint": checkpoint, "--play": agent.play, "settings after --": flags}
+        if given := [what for what, value in own.items() if value]:
+            raise UserError(f"{name} takes no {given[0]}: only agent packages do")
         if ":" in name:
             find_function(name)
         return agent
