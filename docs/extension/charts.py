@@ -1,23 +1,21 @@
 """Charts of stored results, as SVG. None of them computes a number that a stored table lacks."""
 
-import csv
 import io
-import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import matplotlib
 
 from retro_agents.games.families import level_names
-from retro_agents.games.retro.bramble import REFERENCES
+from retro_agents.games.retro.bramble import reference_returns
 from retro_agents.ground import statistics
+from retro_agents.ground.results import ROOT, read_result
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-STORED = Path(__file__).parents[2] / "lab/studies/results"
+STORED = ROOT / "lab/studies/results"
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "site",
@@ -43,9 +41,7 @@ def parts() -> dict[str, Callable[[], str]]:
 
 
 def stored(name: str) -> dict[str, Any]:
-    kinds: dict[str, Any] = json.loads((STORED / f"{name}.json").read_text(encoding="utf-8"))[
-        "kinds"
-    ]
+    kinds: dict[str, Any] = read_result(STORED / f"{name}.json")["kinds"]
     return kinds
 
 
@@ -58,10 +54,7 @@ def mean_and_error(runs: Mapping[str, Mapping[str, float]]) -> tuple[float, floa
 
 def reference(agent: str) -> float:
     """A reference player's mean return on the held-out levels."""
-    held_out = {level.partition(":")[2] or level for level in level_names("bramble-test")}
-    with REFERENCES.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["agent"] == agent]
-    return fmean(float(row["mean_return"]) for row in rows if row["level"] in held_out)
+    return fmean(reference_returns()[level, agent] for level in level_names("bramble-test"))
 
 
 def drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
@@ -129,15 +122,12 @@ def jerk() -> str:
 def ppo2() -> str:
     kinds = stored("ppo2")
     names = {"adapt": "50,000 steps", "adapt-200k": "200,000 steps"}
-    rows = []
-    for study, steps in names.items():
-        for kind, start, colour in (
-            ("shipped", "pretrained", BLUE),
-            ("shipped-scratch", "random weights", GREY),
-        ):
-            rows.append(
-                (f"{start}, {steps}", *mean_and_error(kinds[f"{study}/{kind}"]["runs"]), colour)
-            )
+    starts = (("shipped", "pretrained", BLUE), ("shipped-scratch", "random weights", GREY))
+    rows = [
+        (f"{start}, {steps}", *mean_and_error(kinds[f"{study}/{kind}"]["runs"]), colour)
+        for study, steps in names.items()
+        for kind, start, colour in starts
+    ]
     return bars(rows, "mean return of all episodes on the 11 held-out levels")
 
 
@@ -151,9 +141,8 @@ def rainbow() -> str:
             (0.2, "held-out/pretrained", BLUE, "pretrained"),
         ):
             values = [fmean(kinds[kind]["runs"][level].values()) for level in levels]
-            axes.barh(
-                [i + shift for i in range(len(levels))], values, 0.38, color=colour, label=label
-            )
+            places = [i + shift for i in range(len(levels))]
+            axes.barh(places, values, 0.38, color=colour, label=label)
         axes.set_yticks(range(len(levels)), levels)
         axes.invert_yaxis()
         axes.set_xlabel("mean return of all episodes in 50,000 steps")
@@ -194,22 +183,16 @@ def sight() -> str:
 
 
 def procgen() -> str:
-    rows = json.loads((STORED / "entry/agents.json").read_text(encoding="utf-8"))["rows"]
+    rows = read_result(STORED / "entry/agents.json")["rows"]
 
     def draw(axes: Any) -> None:
-        games, agents = (
-            ("coinrun", "bigfish", "plunder"),
-            ("PPO2", "IMPALA", "Ape-X", "SAC", "random play"),
-        )
-        for i, agent in enumerate(agents):
-            values = []
-            for game in games:
-                found = [row for row in rows if row["label"] == agent and row["game"] == game]
-                values.append(found[0]["frozen"] if found else 0.0)
+        games = ("coinrun", "bigfish", "plunder")
+        for i, agent in enumerate(("PPO2", "IMPALA", "Ape-X", "SAC", "random play")):
+            own = {row["game"]: row["frozen"] for row in rows if row["label"] == agent}
+            values = [own.get(game, 0.0) for game in games]
             colour = GREY if agent == "random play" else None
-            axes.bar(
-                [x + 0.16 * (i - 2) for x in range(3)], values, 0.15, label=agent, color=colour
-            )
+            places = [x + 0.16 * (i - 2) for x in range(3)]
+            axes.bar(places, values, 0.15, label=agent, color=colour)
         axes.set_xticks(range(3), games)
         axes.set_ylabel("mean return")
         axes.legend(frameon=False)

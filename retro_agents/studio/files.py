@@ -8,7 +8,7 @@ import stat
 import sys
 import threading
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, final
 
@@ -164,7 +164,6 @@ class Table:
         return file.read(len(self.end)) == self.end
 
     def add(self, data: bytes) -> None:
-        """Add whole rows."""
         try:
             if b"\n" not in data:
                 raise ValueError
@@ -180,9 +179,8 @@ class Table:
         """Add cells to a column: of text if its first ones are no numbers."""
         if name not in self.texts:
             try:
-                values = array(
-                    "d", map(float, cells if all(cells) else (c or "nan" for c in cells))
-                )
+                known = cells if all(cells) else [cell or "nan" for cell in cells]
+                values = array("d", map(float, known))
                 self.numbers.setdefault(name, array("d")).extend(values)
                 return
             except ValueError:
@@ -208,15 +206,9 @@ class Columns(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
         sizes = [*map(len, self.numbers.values()), *map(len, self.texts.values())]
         return sizes[0] if sizes else 0
 
     def column(self, name: str) -> NDArray[np.float64]:
         """A column of numbers; all nan if there is no such column."""
         return self.numbers.get(name, np.full(self.rows, np.nan))
-
-
-def table_paths(run: Path) -> Iterator[Path]:
-    """The tables that a run may have."""
-    yield from (run / f"{name}.csv" for name in TABLES)

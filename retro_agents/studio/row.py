@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from retro_agents.games.retro.bramble import reference_returns
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import step_of
 from retro_agents.run.manifest import FORMAT, VERSION
@@ -20,9 +21,7 @@ from retro_agents.studio.files import (
     newest,
     read_json,
     reason_of,
-    table_paths,
 )
-from retro_agents.studio.references import reference
 
 FILES = (*(f"{name}.csv" for name in TABLES), "config.json", "provenance.json", "checkpoints")
 """What a row is made of."""
@@ -76,7 +75,7 @@ def describe(row: Row, run: Path, pid: int) -> None:
     row.agent = str(first.get("agent", ""))
     row.levels, row.seed = str(config.get("levels", "")), config.get("seed")
     row.timesteps = int(config.get("timesteps") or 0)
-    row.steps = max(map(last_step, table_paths(run)))
+    row.steps = max(last_step(run / f"{name}.csv") for name in TABLES)
     if (begun := first.get("begun")) is not None:
         row.begun = datetime.fromisoformat(begun).timestamp()
     saved = checkpoints_of(run)
@@ -133,7 +132,7 @@ def returns(run: Path) -> tuple[float | None, float | None, float | None]:
         return None, None, None
     others = []
     for player in ("random", "oracle"):
-        known = [reference(level, player) for level, _ in recent]
+        known = [reference_returns().get((level, player)) for level, _ in recent]
         others.append(None if None in known else fmean(one for one in known if one is not None))
     return fmean(r for _, r in recent), others[0], others[1]
 

@@ -1,4 +1,3 @@
-import csv
 import dataclasses
 from pathlib import Path
 
@@ -6,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from retro_agents.games.retro.bramble import REFERENCES
+from retro_agents.games.retro.bramble import reference_returns
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.judging.evaluate import play_level
 from retro_agents.judging.policies import load_policy
@@ -19,10 +18,7 @@ NEVER_SEEN = parse_levels("bramble-test")
 
 def random_play():
     """Mean return of random play on the same acts."""
-    with REFERENCES.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["agent"] == "random"]
-    returns = {row["level"]: float(row["mean_return"]) for row in rows}
-    return float(np.mean([returns[level.state] for level in NEVER_SEEN]))
+    return float(np.mean([reference_returns()[str(level), "random"] for level in NEVER_SEEN]))
 
 
 SHIPPED = [name for name in AGENTS if shipped(name)]

@@ -1,6 +1,5 @@
 """The data of a report: each contest's scores, learning curves and progress, and its best films."""
 
-import csv
 import dataclasses
 import sys
 from collections.abc import Collection, Sequence
@@ -23,7 +22,7 @@ from retro_agents.contest.match.scores import (
 from retro_agents.contest.report.charts import Curve
 from retro_agents.contest.report.films import Film, film
 from retro_agents.contest.stored import read_stored, shipped, stored_file
-from retro_agents.games.retro.bramble import GAME, REFERENCES
+from retro_agents.games.retro.bramble import GAME, reference_returns
 from retro_agents.games.retro.integrations import games, rom_hash, rom_of
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.names import nearest_text
@@ -217,17 +216,14 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     ROM of the cartridge) that have not played a contest of these entries.
     """
     roms = {rom for entry in entries for game, rom in entry.roms if game == GAME}
-    if not REFERENCES.is_file() or roms - {rom_hash(GAME)}:
+    if roms - {rom_hash(GAME)}:
         return {}
     levels = {level for entry in entries for level in entry.by_level}
     here = {entry.facts.name for entry in entries}
     found: dict[str, dict[str, float]] = {}
-    with REFERENCES.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            level = f"{GAME}:{row['level']}"
-            if level in levels and row["agent"] not in here:
-                scores = found.setdefault(f"{row['agent']} (reference)", {})
-                scores[level] = float(row["mean_return"])
+    for (level, player), mean in reference_returns().items():
+        if level in levels and player not in here:
+            found.setdefault(f"{player} (reference)", {})[level] = mean
     return {name: scores for name, scores in found.items() if scores.keys() == levels}
 
 
