@@ -99,7 +99,7 @@ class Studio:
         self.tables = curves.Tables()
         self.agents = Agents(self.index, exports)
         self.started = Started(root, self.agents)
-        self._contest = limited(self.contest)
+        self._contest = limited(lambda name: judged.checked_contest(self.index.contest(name)))
         self._stopping, self._asking = dict[str, Any](), threading.Lock()
 
     def runs(self, request: Request) -> Response:
@@ -181,12 +181,6 @@ class Studio:
         except UserError as error:
             return answer({"flaw": str(error)})
 
-    def contest(self, name: str) -> Path:
-        """A contest's folder, whose files are fit to be read. Raises UserError."""
-        folder = self.index.contest(name)
-        judged.check_contest(folder)
-        return folder
-
     async def report(self, request: Request) -> Response:
         """The report on contests, as a page that may load nothing."""
         names = request.query_params.getlist("contest")[:MOST_RUNS]
@@ -198,7 +192,6 @@ class Studio:
         return Response(target.read_bytes(), 200, headers, "text/html")
 
     def plot(self, request: Request) -> Response:
-        """A sweep's plot."""
         return FileResponse(judged.plot_of(self.index, request.query_params.get("sweep", "")))
 
     def watchable(self, _: Request) -> Response:
@@ -237,7 +230,6 @@ class Studio:
             return answer({"command": "", "flaw": str(error)})
 
     def start(self, wanted: Wanted | Match) -> Response:
-        """Start a run or a contest."""
         self.started.start(wanted)
         return answer({"started": wanted.name})
 
@@ -253,7 +245,6 @@ def posted(kind: Any, work: Callable[[Any], Response]) -> Callable[[Request], An
 
 
 def page(_: Request) -> Response:
-    """The page itself."""
     return FileResponse(PAGE / "studio.html", headers={"Cache-Control": "no-cache"})
 
 

@@ -75,7 +75,6 @@ def refusal(headers: Headers, *, writes: bool) -> str:
 
 
 def token_in(scope: Scope) -> str:
-    """The token in an address."""
     query = scope["query_string"].decode("latin-1")
     return parse_qs(query).get("token", [""])[0] if scope["path"] == "/" else ""
 

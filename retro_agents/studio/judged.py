@@ -1,10 +1,10 @@
 """How well agents play: comparisons, contests and sweeps, by the project's own statistics."""
 
 import dataclasses
-import math
 import os
 from contextlib import suppress
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -44,14 +44,15 @@ class Comparison(msgspec.Struct, forbid_unknown_fields=True):
     """Whether runs with one config, but for the seed, become one entry."""
 
 
-def check_contest(folder: Path) -> None:
-    """Raises UserError if a contest has files that are not read, see `check_file`."""
+def checked_contest(folder: Path) -> Path:
+    """A contest's folder. Raises UserError if it has files that are not read, see `check_file`."""
     check_file(folder / "contest.json", MOST_BYTES)
     for job in job_folders(folder):
         if job.is_symlink() or job.parent.is_symlink():
             raise UserError(f"{job.parent.name}/{job.name} is a link, which is not followed")
         check_file(job / "result.json", MOST_BYTES)
         check_file(job / "episodes.csv")
+    return folder
 
 
 def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
@@ -61,8 +62,7 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
             raise UserError("there is no such result")
         return entry.shipped, runs_of(entry.shipped)
     if entry.contest:
-        check_contest(index.contest(entry.contest))
-        return entry.contest, runs_of(str(index.contest(entry.contest)))
+        return entry.contest, runs_of(str(checked_contest(index.contest(entry.contest))))
     for name in entry.runs:
         check_file(index.run(name) / "episodes.csv")
     folders = [str(index.run(name)) for name in entry.runs]
@@ -92,11 +92,10 @@ def compare(index: Index, asked: Comparison) -> dict[str, Any]:
         label, scores = scores_of(index, entry)
         found[label if label not in found else f"{label} ({len(found) + 1})"] = scores
     rows = [dataclasses.asdict(one) for one in compared(found)]
-    levels = sorted(set.intersection(*(set(runs) for runs in found.values())))
+    levels = sorted(set.intersection(*map(set, found.values())))
     means = [
-        {"level": level, "means": [math.fsum(r[level].values()) / len(r[level]) for r in runs]}
+        {"level": level, "means": [fmean(runs[level].values()) for runs in found.values()]}
         for level in levels
-        for runs in [found.values()]
     ]
     return {"rows": rows, "levels": means}
 
@@ -123,8 +122,7 @@ def contests(index: Index) -> list[dict[str, Any]]:
 def contest(folder: Path) -> dict[str, Any]:
     """A contest's name, overall score, and jobs: each level and seed. Raises UserError if it is
     damaged."""
-    check_contest(folder)
-    facts = read_facts(folder)
+    facts = read_facts(checked_contest(folder))
     planned = [(str(level), int(seed)) for level, seed in facts.get("planned", ())]
     about = {key: facts.get(key) for key in ("name", "mode", "timesteps")}
     try:
@@ -174,7 +172,7 @@ def cell(run: Path, sweep: Path, row: Any, *, reads: bool) -> dict[str, Any]:
     mean, state = row.mean, row.state
     with suppress(OSError, UserError, TypeError, AttributeError, ArithmeticError):
         if reads and (levels := read_json(run.with_name(f"{run.name}.json")).get("levels")):
-            mean, state = math.fsum(levels.values()) / len(levels), "finished"
+            mean, state = fmean(levels.values()), "finished"
     return {**about, "state": state, "mean": mean, "steps": row.steps, "timesteps": row.timesteps}
 
 

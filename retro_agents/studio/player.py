@@ -40,8 +40,6 @@ class Order(msgspec.Struct):
 
 @final
 class Controls:
-    """The newest orders."""
-
     def __init__(self) -> None:
         self.looks, self.episode, self.speed = False, 0, 1.0
         self.action: int | None = None
@@ -49,7 +47,6 @@ class Controls:
         self._due = time.monotonic()
 
     def take(self, order: Order) -> None:
-        """Do what an order says."""
         with self._changed:
             self.looks = {"look": True, "blind": False}.get(order.do, self.looks)
             if order.do == "turn":

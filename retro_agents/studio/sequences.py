@@ -27,7 +27,6 @@ def sequences(source: str) -> dict[str, Any]:
 
 @command
 def main() -> None:
-    """Write the file."""
     source, target = sys.argv[1:]
     Path(target).write_bytes(msgspec.json.encode(sequences(source)))
 

@@ -82,12 +82,10 @@ class Player:
         self.newest, self.drawn, self.waits = b"", False, False
 
     def begin_episode(self) -> None:
-        """Forget the episode before."""
         self.begin_turn()
         self.over = False
 
     async def begin(self, part: Part) -> None:
-        """Start it."""
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "retro_agents.studio.player"),
@@ -100,7 +98,6 @@ class Player:
         await self.tell(part)
 
     async def tell(self, what: Part | Order) -> None:
-        """Send it a line."""
         with suppress(ConnectionError):
             self.process.stdin.write(msgspec.json.encode(what) + b"\n")
             await self.process.stdin.drain()
@@ -178,7 +175,6 @@ class Stage:
             await self.again()
 
     async def again(self) -> None:
-        """Begin the next episode."""
         self.episode += 1
         for player in self.players:
             player.begin_episode()
@@ -219,7 +215,6 @@ class Stage:
                     raise UserError("these messages are not the page's") from None
 
     async def take(self, word: Word) -> None:
-        """Do what a word of the page asks for."""
         if word.do == "seen":
             self.seen = True
             self.changed.set()
