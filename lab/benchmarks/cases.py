@@ -12,11 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from lab.benchmarks.peers.environments import peer_python
 from lab.benchmarks.peers.stopwatch import WORKERS
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.processes import ended
 from retro_agents.ground.results import ROOT, write_result
+from retro_agents.run.environments import python_of
 from retro_agents.run.fields import flag_of
 
 THREADS = (1, 2)
@@ -134,6 +134,11 @@ def chosen(cases: Sequence[str], options: Options) -> list[str]:
     if options.write and len(found) < len(cases):
         raise UserError("--write stores a whole result, and --only a part of it; leave one out")
     return found
+
+
+def peer_python(name: str, *, with_torch: bool = True) -> Path:
+    """The Python of a peer's own environment, which peers/NAME.txt pins; see `python_of`."""
+    return python_of(Path(__file__).parent / "peers" / f"{name}.txt", with_torch=with_torch)
 
 
 def peer_commands(peers: Mapping[str, tuple[str, str, list[str]]]) -> dict[str, Any]:

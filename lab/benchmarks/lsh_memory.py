@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from lab.benchmarks.cases import Options, Repeat, Row, Rows, benchmark, limit_rows, median_cases
-from lab.benchmarks.peers.environments import peer_python
+from lab.benchmarks.cases import (
+    Options,
+    Repeat,
+    Row,
+    Rows,
+    benchmark,
+    limit_rows,
+    median_cases,
+    peer_python,
+)
 from lab.benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.results import ROOT
@@ -117,11 +125,8 @@ def make_embeddings() -> None:
         played.append(play_act(level, REMEMBERED + LATER))
     path.parent.mkdir(parents=True, exist_ok=True)
     draft, (vectors, actions) = path.with_suffix(".draft.npz"), zip(*played, strict=True)
-    parts: Any = {
-        "vectors": [v[:REMEMBERED] for v in vectors],
-        "queries": [v[-60:] for v in vectors],
-    }
-    parts["actions"] = [a[:REMEMBERED] for a in actions]
+    parts: Any = {"vectors": [v[:REMEMBERED] for v in vectors]}
+    parts |= {"queries": [v[-60:] for v in vectors], "actions": [a[:REMEMBERED] for a in actions]}
     arrays: Any = {name: np.concatenate(part) for name, part in parts.items()}
     np.savez(draft, **arrays)
     draft.rename(path)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import Options, Repeat, Rows
-from lab.benchmarks.peers.environments import peer_python
+from lab.benchmarks.cases import Options, Repeat, Rows, peer_python
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT
 
@@ -73,7 +72,6 @@ def cpu_seconds(case: str, rollouts: int, options: Options) -> float:
 
 
 def measure(wanted: list[str], options: Options) -> Repeat:
-    """Measure each case in turn."""
     found: Repeat = {}
     for case in wanted:
         few, many = (cpu_seconds(case, rollouts, options) for rollouts in (FEW, MANY))
@@ -82,7 +80,6 @@ def measure(wanted: list[str], options: Options) -> Repeat:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case, then ratios within repeats with their aims."""
     ratios = [
         (f"ppo2-{precision}", f"ppo2-{precision}", peer, aims[precision])
         for peer, aims in AIMS.items()

@@ -1,10 +1,9 @@
 """IMPALA, SAC and Rainbow beside RLlib's IMPALA, SAC and DQN: coinrun, as many samples per step.
 
-Cases and aims: docs/contribute/benchmarks.md. Both sides have the values of the
-presets
-`procgen` (IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by
-RLlib's make: it computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy
-and one for each critic, ours one for all; its DQN has one value for all atoms, and the same epsilon
+Cases and aims: docs/contribute/benchmarks.md. Both sides have the values of the presets `procgen`
+(IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by RLlib's
+make: it computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy and one
+for each critic, ours one for all; its DQN has one value for all atoms, and the same epsilon
 everywhere; its IMPALA plays in two processes, ours in the one that learns.
 """
 
@@ -15,9 +14,8 @@ from math import lcm
 from typing import Any
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import Options, Repeat, Row, Rows
+from lab.benchmarks.cases import Options, Repeat, Row, Rows, peer_python
 from lab.benchmarks.parts import preset_config, run_until
-from lab.benchmarks.peers.environments import peer_python
 from lab.benchmarks.peers.stopwatch import Stopwatch
 from retro_agents.games.families import make_for
 from retro_agents.run.config import flat, replaced, to_dict
