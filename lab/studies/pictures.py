@@ -8,11 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from lab.studies.procgen_pages import GROUPED_BY, Row, grouped, theirs_of
+from lab.studies.procgen_pages import Row, grouped, rows_of, theirs_of
 from lab.studies.report import OUT, results_in
 from retro_agents.ground.errors import command
 from retro_agents.ground.files import make_folder
@@ -51,12 +50,6 @@ def points_of(rows: Sequence[Row], field: str) -> dict[str, dict[str, Point]]:
             own = [float(np.mean(row[name]["course"])) for row in alike]
             points[str(value)] = float(np.mean(own)), two_sigma(own), theirs.get(name, math.nan)
     return found
-
-
-def rows_of(results: Mapping[str, Any], name: str) -> list[Row]:
-    """The runs of a picture, of all results whose names begin with its own; each once."""
-    rows = [row for key in results if key.startswith(name) for row in results[key]["rows"]]
-    return list({tuple(row[n] for n in (*GROUPED_BY, "seed")): row for row in rows}.values())
 
 
 def place(value: str) -> float:

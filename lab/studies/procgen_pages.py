@@ -59,15 +59,16 @@ def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Any, ...], 
     return groups
 
 
+def rows_of(results: Mapping[str, Any], name: str = "") -> list[Row]:
+    """The runs of all results whose names begin so. One that two of them share counts once."""
+    rows = (row for key in results if key.startswith(name) for row in results[key]["rows"])
+    return list({tuple(row[n] for n in (*GROUPED_BY, "seed")): row for row in rows}.values())
+
+
 def course_page() -> str:
     """The course's numbers beside ours, method by method."""
     results = results_in("lab/studies/results/course")
-    # A run that two sweeps share counts once.
-    runs = list({
-        tuple(row[name] for name in (*GROUPED_BY, "seed")): row
-        for result in results.values()
-        for row in result["rows"]
-    }.values())  # fmt: skip
+    runs = rows_of(results)
     rows = [course_row(alike) for alike in grouped(runs, GROUPED_BY).values()]
     drawn = [f"![Returns, and theirs]({p.name})" for p in sorted(OUT.glob("course-*.png"))]
     commands = map(origin, results.values())

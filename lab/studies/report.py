@@ -109,11 +109,8 @@ def seeds_span(runs: Runs) -> str:
 def sight_cells(kind: Mapping[str, Any]) -> dict[str, str]:
     """Mean with the frames of other moments, mean blind, the gain of seeing over each, and whether
     both gains are significant; for kinds with a test of sight."""
-    own, cells, gains = (
-        statistics.seed_means(as_runs(kind["runs"])),
-        dict[str, str](),
-        list[float](),
-    )
+    own = statistics.seed_means(as_runs(kind["runs"]))
+    cells, gains = dict[str, str](), list[float]()
     for play in PLAYS[1:]:
         runs = as_runs(kind.get("sight", {}).get(play, {}))
         gain = statistics.welch_interval(own, statistics.seed_means(runs), within=CONTEST_RETURNS)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from lab.studies.pictures import PICTURES, main, points_of, rows_of
+from lab.studies.pictures import PICTURES, main, points_of
+from lab.studies.procgen_pages import rows_of
 from lab.studies.report import results_in
 
 pytest.importorskip("matplotlib")
