@@ -20,7 +20,7 @@ import numpy as np
 
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows
-from lab.benchmarks.parts import TimeOver, preset_config, timed
+from lab.benchmarks.parts import TimeOver, preset_config, scheduled, timed
 
 ENVS = 8
 """Environments of each player: a block is then one batch of the preset `fast`."""
@@ -136,12 +136,6 @@ def store(seconds: float, address: str, *, ordered: int = ORDERS[0], whole: bool
         }
 
 
-def scheduled(pid: int) -> np.ndarray:
-    """Seconds that a process's main thread ran, and that it waited for a core (Linux)."""
-    text = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii")
-    return np.array(text.split()[:2], float) * 1e-9
-
-
 def whole(actors: int, seconds: float, address: str) -> Row:
     """The trainer's own loop. A `stretch` is the time in which a process ran or waited for a core,
     divided by that in which it ran."""
@@ -193,28 +187,24 @@ def whole(actors: int, seconds: float, address: str) -> Row:
 
 
 def run_here(case: str, options: Options) -> Row:
-    """Measure a case in this process."""
     kind, _, number = case.partition("-")
     seconds, address = options.seconds, options.ray_address
     if kind == "run":
         return whole(int(number), seconds, address)
     if kind == "orders":
         return store(seconds, address, ordered=int(number), whole=False)
-    return store(seconds, address) if kind == "store" else PLAIN[kind](seconds)
-
-
-PLAIN = {"player": player, "learner": learner}
-"""Cases without Ray."""
+    if kind == "store":
+        return store(seconds, address)
+    return player(seconds) if kind == "player" else learner(seconds)
 
 
 def simulate(
     costs: Costs, *, actors: int, ahead: int = 1, gigabits: float = inf, blocks: int = 4000
 ) -> Row:
     """One learner, and actors with a core each, as `retro_agents.experience.actors.OnRay` has them:
-    each has
-    ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of its was
-    learned from. The learner takes the block that was ordered first of those that are there. Blocks
-    come to it, and weights go from it, one after the other through its network."""
+    each has ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of
+    its was learned from. The learner takes the block that was ordered first of those that are
+    there. Blocks come to it, and weights go from it, one after the other through its network."""
     latency, rate = (0.0, inf) if gigabits == inf else (LATENCY, gigabits * 1e9 / 8)
     orders = count()
     now = out = came_in = idle = 0.0

@@ -104,7 +104,6 @@ def whole(agent: str, preset: str, *, seconds: float, **flags: object) -> Row:
 
 
 def run_here(case: str, options: Options) -> Row:
-    """Measure a case in this process."""
     name, _, backend = case.rpartition("-")
     agent, preset, flags = RUNS[name]
     return whole(agent, preset, seconds=options.seconds, backend=backend, **flags)

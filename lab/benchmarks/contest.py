@@ -88,7 +88,7 @@ def alternate(barrier: Any, blocks: int, backend: str) -> dict[str, tuple[float,
     return {kind: (n / seconds, busy / n) for kind, (n, seconds, busy) in played.items()}
 
 
-def measure(levels: int, seconds: float, backend: str) -> Repeat:
+def play_all(levels: int, seconds: float, backend: str) -> Repeat:
     """Steps per second of each kind with so many parallel levels, summed over them; with one
     level also CPU microseconds per step."""
     context = multiprocessing.get_context("spawn")
@@ -108,7 +108,6 @@ def measure(levels: int, seconds: float, backend: str) -> Repeat:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case, then ratios within repeats."""
     pairs = [("cpu_us_local", "cpu_us_remote")]
     pairs += [(f"remote_{k}", f"local_{k}") for k in LEVELS_AT_A_TIME]
     pairs += [(f"record_{k}", f"remote_{k}") for k in LEVELS_AT_A_TIME]
@@ -118,14 +117,14 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     return [*median_cases(repeats), *ratio_rows(repeats, ratios)]
 
 
-def measure_each(wanted: list[str], options: Options) -> Repeat:
-    """The kinds of each case."""
-    counts = [int(case.partition("-")[0]) for case in wanted]
-    found = [measure(levels, options.seconds, options.backend) for levels in counts]
-    return {name: row for levels in found for name, row in levels.items()}
+def measure(wanted: list[str], options: Options) -> Repeat:
+    found: Repeat = {}
+    for case in wanted:
+        found |= play_all(int(case.partition("-")[0]), options.seconds, options.backend)
+    return found
 
 
-more: Any = {"measure": measure_each, "seconds": 4.0, "backend": BACKENDS}
+more: Any = {"measure": measure, "seconds": 4.0, "backend": BACKENDS}
 main = benchmark("contest", __doc__, [f"{k}-levels" for k in LEVELS_AT_A_TIME], table=table, **more)
 
 if __name__ == "__main__":

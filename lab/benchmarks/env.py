@@ -128,12 +128,10 @@ CASES: dict[str, Callable[[float], float]] = {
 
 
 def run_here(case: str, options: Options) -> Row:
-    """Measure a case in this process."""
     return {"steps_per_second": CASES[case](options.seconds)}
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case, then ratios."""
     return [*median_cases(repeats), *ratio_rows(repeats, RATIOS)]
 
 

@@ -137,7 +137,6 @@ def acts(share: int, game: str = GAME) -> list[tuple[int, Level]]:
 
 
 def proofs(share: int) -> list[Pair]:
-    """Play every proof."""
 
     def proof(_: int, level: Level) -> Policy:
         actions = iter(read_proof(level.state))
@@ -147,14 +146,12 @@ def proofs(share: int) -> list[Pair]:
 
 
 def random_play(share: int, *, steps: int = 700, **settings: Any) -> list[Pair]:
-    """Play every act at random."""
     count = settings.get("actions", 7)
     policy = lambda number, _: random_policy(number, count)  # noqa: E731
     return [played(acts(share), policy, steps=steps, **settings)]
 
 
 def agent_play(share: int) -> list[Pair]:
-    """Play with Rainbow's agent."""
     from retro_agents.judging.policies import load_policy  # torch takes seconds to import
 
     agent, config = load_policy("rainbow", seed=0)
@@ -221,7 +218,6 @@ def measure(wanted: list[str], options: Options) -> Repeat:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """A row per case."""
     return [{"case": case, **row} for case, row in repeats[-1].items()]
 
 

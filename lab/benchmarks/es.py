@@ -94,7 +94,6 @@ def ranks(count: int, options: Options, folder: Path) -> Row:
 
 
 def run_case(case: str, options: Options, folder: Path) -> Row:
-    """Measure a case in separate processes."""
     kind, _, rest = case.partition("-")
     if kind == "env":
         call = f"parts.one_env({options.seconds}, episode_steps={CAP}, backend={options.backend!r})"

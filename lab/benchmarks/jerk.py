@@ -132,7 +132,6 @@ def parts(options: Options) -> Row:
 
 
 def run_here(case: str, options: Options) -> Row:
-    """Measure a case in this process."""
     if case == "parts":
         return parts(options)
     preset, num_envs = case.split("-")
@@ -140,7 +139,6 @@ def run_here(case: str, options: Options) -> Row:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case; the aim beside the ratios."""
     rows = median_cases(repeats)
     return [{**row, "at_least": AIM} if "of_cpu" in row else row for row in rows]
 

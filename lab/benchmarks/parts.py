@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lab.benchmarks.cases import Row
 from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS
@@ -28,10 +29,15 @@ def timed(call: Callable[[], Any], *, seconds: float, name: str) -> Row:
     return {f"{name}_ms": 1000.0 * wall / calls, f"{name}_cpu_ms": 1000.0 * cpu / calls}
 
 
+def scheduled(pid: int) -> NDArray[np.float64]:
+    """Seconds that a process's main thread ran, and that it waited for a core (Linux)."""
+    text = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii")
+    return np.array(text.split()[:2], float) * 1e-9
+
+
 def cpu_seconds(pids: Sequence[int]) -> float:
-    """CPU time that other processes have used (their main threads; Linux)."""
-    read = (Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii") for pid in pids)
-    return sum(int(text.split()[0]) for text in read) * 1e-9
+    """CPU time that other processes' main threads have used."""
+    return float(sum(scheduled(pid)[0] for pid in pids))
 
 
 def cpu_with(pids: Sequence[int]) -> Callable[[], float]:

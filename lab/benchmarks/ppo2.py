@@ -60,8 +60,7 @@ class Cycles(Stopwatch):
 def shared_config(**setting: Any) -> PPO2Config:
     """The published values, with those that every agent in this comparison shares."""
     sizes = {"rollout_steps": ROLLOUT_STEPS, "minibatches": MINIBATCHES, "epochs": EPOCHS}
-    never = {"checkpoint_every": 0}
-    config: PPO2Config = preset_config(parse, "published", **setting, **sizes, **never)
+    config: PPO2Config = preset_config(parse, "published", **setting, **sizes)
     return config
 
 
@@ -129,7 +128,6 @@ def end_to_end(seconds: float, **setting: Any) -> Row:
 
 
 def run_here(case: str, options: Options) -> Row:
-    """Measure a case of this project in this process."""
     if case == "env":
         return env_only(options.seconds, make_envs(EnvConfig(backend=options.backend)))
     name, setting = cases.setting_of(case, options)
@@ -137,7 +135,6 @@ def run_here(case: str, options: Options) -> Row:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case, then ratios within repeats with their aims."""
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
     rows += cases.ratio_rows(
         repeats, [(name, above, below, None) for name, above, below, _ in RATIOS], cpu=True

@@ -162,7 +162,6 @@ def end_to_end(seconds: float, *, preset: str, **setting: Any) -> Row:
 
 
 def run_here(case: str, options: Options) -> Row:
-    """Measure a case of this project in this process."""
     simple = {"priorities": priorities, "replay": replay_whole}
     if case in simple:
         return simple[case](options.seconds)
@@ -199,7 +198,6 @@ def of_bound(repeat: Repeat, setting: str, *, cores: int) -> float | None:
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case, then ratios within repeats and limits, with their aims."""
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
     for setting in SETTINGS:
         values = [of_bound(repeat, setting, cores=options.cores) for repeat in repeats]

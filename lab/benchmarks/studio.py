@@ -215,12 +215,10 @@ def threads_of(pid: int) -> list[int]:
 
 
 def measured(case: str, options: Options) -> Row:
-    """Measure a case in this process."""
     return {"training": training, "idle": idle, "open": opens}[case](options)
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians, and the aims."""
     limits = [
         ("training", "steps_per_second_low", "at_least", 0.97),
         ("training", "steps_per_cpu_second_low", "at_least", 0.97),

@@ -56,13 +56,9 @@ def small(**changes: Any) -> PPO2Config:
     return replaced(config, **changes)
 
 
-def told_of(config: PPO2Config) -> dict[str, Any]:
-    return sb3_ppo.settings(config)
-
-
 def make_model(config: PPO2Config, corridor: Callable[[int], Any]) -> PPO:
     envs = SB3VecEnv(corridor(config.run.num_envs), seed=0)
-    return PPO("CnnPolicy", envs, device="cpu", **told_of(config))
+    return PPO("CnnPolicy", envs, device="cpu", **sb3_ppo.settings(config))
 
 
 def test_every_setting_is_shared_told_refused_or_meaningless() -> None:
@@ -74,7 +70,7 @@ def test_every_setting_is_shared_told_refused_or_meaningless() -> None:
 
 def test_fast_preset_is_told_field_by_field() -> None:
     config = parse(["--preset", "fast"])
-    told = told_of(config)
+    told = sb3_ppo.settings(config)
     told.pop("policy_kwargs")
     assert told == {
         "n_steps": 128,
@@ -99,7 +95,7 @@ def test_fast_preset_is_told_field_by_field() -> None:
 )
 def test_what_it_lacks_is_refused(lacking: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="Stable-Baselines3"):
-        told_of(small(**lacking))
+        sb3_ppo.settings(small(**lacking))
 
 
 def fill(model: PPO, training: Training, corridor: Callable[[int], Any]) -> np.ndarray:

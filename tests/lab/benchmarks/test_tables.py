@@ -107,13 +107,6 @@ def test_rainbows_bound_is_the_learners_own_time_where_cores_are_many_else_all_c
     assert rainbow.bound(RAINBOW, "bf16-1", cores=1) == pytest.approx(8 / 0.028)
 
 
-def test_fp32_is_to_be_1_7_times_stable_baselines3():
-    aims = {(name, below): aim for name, _, below, aim in ppo2.RATIOS}
-    name = "ppo2" if ppo2.SUFFIX else "ppo2_fp32"
-    assert aims[name, "sb3_usual-"] == 1.7
-    assert ppo2.SUFFIX or aims["ppo2", "sb3_usual-"] == 2.5
-
-
 @pytest.mark.parametrize(
     ("file", "ratios", "row"),
     [
