@@ -4,13 +4,12 @@
 Only the module of these words is imported. Each also starts as `python -m MODULE`.
 """
 
-import difflib
 import os
 import sys
 from collections.abc import Mapping, Sequence
 
 from retro_agents.ground.errors import Parser, UserError, command
-from retro_agents.ground.names import named
+from retro_agents.ground.names import named, nearest_text
 from retro_agents.ground.results import installed
 
 COMMANDS = {
@@ -117,8 +116,7 @@ def chosen(words: list[str], rows: Mapping[str, str], before: str) -> str:
         print(f"\nretro-agents {before}{what} --help shows the arguments.")
         return ""
     if words[0] not in known:
-        close = difflib.get_close_matches(words[0], known, n=1)
-        advice = f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
+        advice = nearest_text(words[0], known)
         if before == "train ":
             raise UserError(f"unknown agent {words[0]!r}; {advice}")
         raise UserError(f"unknown command 'retro-agents {before}{words[0]}'; {advice}")

@@ -27,11 +27,6 @@ class Group:
         self.rank = dist.get_rank() if self.active else 0
         self.size = dist.get_world_size() if self.active else 1
 
-    @property
-    def first(self) -> bool:
-        """Whether this is the process that writes files."""
-        return self.rank == 0
-
     def sum(self, tensor: Tensor) -> Tensor:
         """The tensor, summed over all processes, in place."""
         if self.active:

@@ -96,7 +96,6 @@ class RunFolder:
 class Reports(NamedTuple):
     """The files that a run writes, and its progress on the terminal."""
 
-    folder: RunFolder
     metrics: Metrics
     episodes: EpisodeLog
     progress: Progress
@@ -143,9 +142,9 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
         if resume:
             folder.write_config(config)
         with Progress(timesteps, name, start=env_steps) as progress:
-            yield Reports(folder, metrics, episodes, progress)
+            yield Reports(metrics, episodes, progress)
             nothing = "" if resume or episodes.rollout() else "no episode has ended yet; "
-    print(f"{name}: {nothing}the run is in {folder.path}", file=sys.stderr)
+    print(f"{name}: {nothing}the run is in {path}", file=sys.stderr)
 
 
 @contextmanager

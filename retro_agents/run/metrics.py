@@ -85,15 +85,14 @@ class Table:
 
 @final
 class Metrics(AbstractContextManager):
-    """Writes a run's metrics.csv, timing.csv (seconds since it began or resumed) and, unless
-    disabled, metrics for TensorBoard."""
+    """Writes a run's metrics.csv, timing.csv (seconds since it began or resumed) and metrics for
+    TensorBoard."""
 
     def __init__(
         self,
         run_dir: Path | str,
         *,
         resume_step: int | None = None,
-        tensorboard: bool = True,
         track: str = "",
         track_with: str = "",
         config: Mapping[str, Any] | None = None,
@@ -116,11 +115,9 @@ class Metrics(AbstractContextManager):
         self._rollout, self._since = rollout, (time.monotonic(), resume_step or 0)
         self._timing = Table(run_dir / "timing.csv", ["step", "seconds"], resume_step=resume_step)
         self._began = time.monotonic()
-        self._writer: Any = None
-        if tensorboard:
-            from retro_agents.ground.events import Events  # slow to import
+        from retro_agents.ground.events import Events  # slow to import
 
-            self._writer = Events(run_dir, resume_step=resume_step, config=config)
+        self._events = Events(run_dir, resume_step=resume_step, config=config)
 
     def log(
         self, step: int, values: Mapping[str, float], *, timing: Mapping[str, float] = NOTHING
@@ -139,8 +136,7 @@ class Metrics(AbstractContextManager):
         grouped = {group(name): value for name, value in values.items()}
         grouped |= self._rollout()
         grouped["time/steps_per_second"] = (step - before) / max(now - then, 1e-9)
-        if self._writer is not None:
-            self._writer.log(int(step), grouped)
+        self._events.log(int(step), grouped)
         floats = {name: float(value) for name, value in grouped.items()}
         self._send(lambda tracker: tracker.log(floats, step=int(step)))
 
@@ -160,8 +156,7 @@ class Metrics(AbstractContextManager):
         """Close all files."""
         self._table.close()
         self._timing.close()
-        if self._writer is not None:
-            self._writer.close()
+        self._events.close()
         self._send(lambda tracker: tracker.finish())
 
     def __exit__(self, *_: object) -> None:

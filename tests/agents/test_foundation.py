@@ -15,10 +15,10 @@ from msgspec import msgpack
 
 from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.events import Events
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent, load_checkpoint
 from retro_agents.run.command_line import load_run_config
 from retro_agents.run.config import replaced, to_dict
-from retro_agents.run.metrics import Metrics
 from tests.agents.tiny import LEVEL, OUTSIDE, find, refused, said_to, tiny, train, words
 from tests.conftest import Corridor
 from tests.forged import forge
@@ -206,7 +206,7 @@ def test_a_cut_table_is_noticed(capsys, tmp_path):
 def test_a_full_disk_between_checkpoints_is_one_line(table, tmp_path, monkeypatch):
     """Of files that may not become longer than a run's config."""
     if table == "csv":
-        monkeypatch.setitem(Metrics.__init__.__kwdefaults__, "tensorboard", False)
+        monkeypatch.setattr(Events, "log", lambda *_: None)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8000, limits[1]))
     try:

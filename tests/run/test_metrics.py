@@ -15,7 +15,7 @@ EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "f
 
 
 def test_rows_are_on_disk_at_once_and_read_back_exactly(tmp_path):
-    with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:  # without a file
+    with Metrics(tmp_path, resume_step=2) as metrics:  # without a file
         metrics.log(4, {"loss": 0.1, "count": 3})
         metrics.log(8, {"loss": np.float32(1 / 3), "count": np.int64(2**60)})
         assert (tmp_path / "metrics.csv").read_text() == (
@@ -25,7 +25,7 @@ def test_rows_are_on_disk_at_once_and_read_back_exactly(tmp_path):
 
 
 def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path):
-    with Metrics(tmp_path, tensorboard=False) as metrics:
+    with Metrics(tmp_path) as metrics:
         metrics.log(1, {"a": 1})
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (len("step,a\n1,1\n"), limits[1]))
@@ -39,7 +39,7 @@ def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path):
 
 
 def test_columns_may_appear_and_be_missing_later(tmp_path):
-    with Metrics(tmp_path, tensorboard=False) as metrics:
+    with Metrics(tmp_path) as metrics:
         metrics.log(1, {"a": 1})
         metrics.log(2, {"b": 2.5})
         metrics.log(3, {"a": math.inf, "b": math.nan})
@@ -50,12 +50,12 @@ def test_columns_may_appear_and_be_missing_later(tmp_path):
 
 
 def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path):
-    with Metrics(tmp_path, tensorboard=False) as metrics:
+    with Metrics(tmp_path) as metrics:
         for step in (1, 2, 3):
             metrics.log(step, {"a": step})
     path = tmp_path / "metrics.csv"
     path.write_text(path.read_text() + "2,")
-    with Metrics(tmp_path, resume_step=2, tensorboard=False) as metrics:
+    with Metrics(tmp_path, resume_step=2) as metrics:
         metrics.log(4, {"a": 40, "b": 1})
     assert path.read_text() == "step,a,b\n1,1,\n2,2,\n4,40,1\n"
 
@@ -64,10 +64,10 @@ def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path):
     values = {step: {"loss": step / 7} | ({"late": step} if step > 5 else {}) for step in range(9)}
     for name in ("whole", "broken"):
         (tmp_path / name).mkdir()
-        with Metrics(tmp_path / name, tensorboard=False) as metrics:
+        with Metrics(tmp_path / name) as metrics:
             for step in range(9):
                 metrics.log(step, values[step])
-    with Metrics(tmp_path / "broken", resume_step=3, tensorboard=False) as metrics:
+    with Metrics(tmp_path / "broken", resume_step=3) as metrics:
         for step in range(4, 9):
             metrics.log(step, values[step])
     files = [(tmp_path / name / "metrics.csv").read_text() for name in ("whole", "broken")]
@@ -78,7 +78,7 @@ def test_a_damaged_table_is_a_user_error(tmp_path):
     for text in (b"a,b\n1,2\n", b"step,a\n1\n", b"\nstep\n1\n", b"step,a\nx,1\n", b"\xff,a\n1,2\n"):
         (tmp_path / "metrics.csv").write_bytes(text)
         with pytest.raises(UserError, match="is damaged"):
-            Metrics(tmp_path, resume_step=1, tensorboard=False)
+            Metrics(tmp_path, resume_step=1)
 
 
 def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path):
@@ -98,11 +98,11 @@ def test_wandb_keeps_to_the_runs_folder_and_is_resumed(tmp_path, monkeypatch):
     sink = SimpleNamespace(init=lambda **values: said.append(values), finish=lambda: None)
     monkeypatch.setitem(sys.modules, "wandb", sink)
     for resume_step in (None, 3):
-        Metrics(tmp_path, tensorboard=False, track="wandb", resume_step=resume_step).close()
+        Metrics(tmp_path, track="wandb", resume_step=resume_step).close()
     assert [one.pop("resume") for one in said] == ["never", "allow"]
     assert said[0] == said[1] and said[0]["dir"] == str(tmp_path) and len(said[0]["id"]) == 16
     (tmp_path / "other").mkdir()
-    Metrics(tmp_path / "other", tensorboard=False, track="wandb").close()
+    Metrics(tmp_path / "other", track="wandb").close()
     assert said[2]["id"] != said[0]["id"]
 
 
@@ -114,7 +114,7 @@ def test_a_tracker_that_does_not_begin_is_one_line(tmp_path, monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, SimpleNamespace(init=init, set_tracking_uri=init))
     says = rf"{name} does not begin \(api_key not configured \(no-tty\)\): log in"
     with pytest.raises(UserError, match=says):
-        Metrics(tmp_path, tensorboard=False, track=name)
+        Metrics(tmp_path, track=name)
 
 
 @pytest.mark.parametrize("failing", ["log", "finish"])
@@ -125,7 +125,7 @@ def test_a_tracker_that_fails_later_is_one_warning(tmp_path, monkeypatch, capsys
     calls = {"log": lambda _, step: None, "finish": lambda: None, failing: fail}
     tracker = SimpleNamespace(**calls)
     monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(begin=lambda *_: tracker))
-    with Metrics(tmp_path, tensorboard=False, track="mine:begin") as metrics:
+    with Metrics(tmp_path, track="mine:begin") as metrics:
         metrics.log(1, {"loss": 0.5})
         metrics.log(2, {"loss": 0.25})
     assert capsys.readouterr().err.count("warning: --track failed (no network)") == 1

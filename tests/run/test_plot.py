@@ -18,7 +18,7 @@ def runs(tmp_path):
     for seed in range(2):
         folder = tmp_path / f"seed-{seed}"
         folder.mkdir()
-        with EpisodeLog(folder) as log, Metrics(folder, tensorboard=False) as metrics:
+        with EpisodeLog(folder) as log, Metrics(folder) as metrics:
             for step in range(100, 2000, 100):
                 episode = {"r": step + seed, "l": 9, "level": "G:S", "progress": 0, "finished": 0}
                 log.log(step, 0, episode)
