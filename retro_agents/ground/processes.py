@@ -17,6 +17,8 @@ POLL = 0.05
 """Seconds between looks at a process that is running."""
 GRACE = 60.0
 """Seconds to save a checkpoint after SIGTERM; then a process is killed."""
+ENDS = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
+"""Signals that end a process: from a cluster whose time is up, or a terminal that is closed."""
 
 
 def ended(
@@ -84,17 +86,23 @@ def stop(number: int, _: object = None) -> None:
 
 
 @contextlib.contextmanager
-def stopped_in_order() -> Iterator[None]:
-    """Lets SIGTERM, and SIGHUP unless it is ignored, raise SystemExit, so that this process ends
-    what it has started."""
-    numbers = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
-    if threading.current_thread() is not threading.main_thread():
-        numbers = []
-    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in numbers:
-        signal.signal(number, stop)
+def handling(handler: Callable[[int, Any], None], numbers: Sequence[int]) -> Iterator[None]:
+    """Lets a handler have these signals, except those that are ignored or already handled.
+    Only the main thread can handle any."""
+    here = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in numbers if here}
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    handled = {number: old for number, old in before.items() if old in usual}
+    for number in handled:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
+        for number, old in handled.items():
+            signal.signal(number, old)
+
+
+def stopped_in_order() -> contextlib.AbstractContextManager[None]:
+    """Lets SIGTERM, and SIGHUP unless it is ignored, raise SystemExit, so that this process ends
+    what it has started."""
+    return handling(stop, ENDS)

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from retro_agents.ground.files import (
     wait_for_lock,
     write_json,
 )
+from retro_agents.ground.processes import ENDS, handling
 from retro_agents.ground.progress import Progress
 from retro_agents.run.config import to_dict
 from retro_agents.run.metrics import EpisodeLog, Metrics
@@ -170,32 +170,18 @@ def interruptible(
         signals.append(number)
         print("\ninterrupted: saving a checkpoint (press again to stop at once)", file=sys.stderr)
 
-    usual: dict[int, Any] = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: signal.SIG_DFL,
-    }
-    if sys.platform != "win32":
-        usual[signal.SIGHUP] = signal.SIG_DFL
-    handled: list[int] = list(usual) if size == 1 else [signal.SIGINT]
-    if threading.current_thread() is not threading.main_thread():
-        handled = []
-    handled = [number for number in handled if signal.getsignal(number) is usual[number]]
-    for number in handled:
-        signal.signal(number, press)
-    try:
-        yield lambda: bool(signals)
-        if signals:
-            raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        if not RunFolder(Path(path)).has_checkpoint:
-            raise
-        program = f"{sys.argv[0]} " if sys.argv[0].startswith("retro-agents ") else ""
-        advice = f"{program}--run-dir {quote(str(path))} --resume"
-        advice += " continues from the last checkpoint"
-        raise KeyboardInterrupt(hint or advice) from None
-    finally:
-        for number in handled:
-            signal.signal(number, usual[number])
+    with handling(press, [signal.SIGINT, *(ENDS if size == 1 else [])]):
+        try:
+            yield lambda: bool(signals)
+            if signals:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            if not RunFolder(Path(path)).has_checkpoint:
+                raise
+            program = f"{sys.argv[0]} " if sys.argv[0].startswith("retro-agents ") else ""
+            advice = f"{program}--run-dir {quote(str(path))} --resume"
+            advice += " continues from the last checkpoint"
+            raise KeyboardInterrupt(hint or advice) from None
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:
