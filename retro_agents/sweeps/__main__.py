@@ -98,24 +98,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the sweep that the command line describes."""
     words = list(sys.argv[1:] if argv is None else argv)
     config = asked(words)
-    if config.pbt:
-        from retro_agents.sweeps import population
+    with stopped_in_order():
+        if config.pbt:
+            from retro_agents.sweeps import population
 
-        with stopped_in_order():
             population.run(config)
-    elif config.search:
-        from retro_agents.sweeps import search
+        elif config.search:
+            from retro_agents.sweeps import search
 
-        with stopped_in_order():
             search.run(config)
-    elif config.engine in ("local", "ray"):
-        with stopped_in_order():
+        elif config.engine in ("local", "ray"):
             run_grid(config)
-    else:
-        study, _ = grid.study_of(config)
-        make_folder(config.out)  # clusters do not make folders for their logs
-        left(study, list(study.kinds), config.out)  # listed once, because all jobs begin together
-        print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
+        else:
+            study, _ = grid.study_of(config)
+            make_folder(config.out)  # clusters do not make folders for their logs
+            left(study, list(study.kinds), config.out)  # once, because all jobs begin together
+            print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
 
 
 if __name__ == "__main__":

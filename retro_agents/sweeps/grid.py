@@ -114,6 +114,19 @@ def agent_config(config: SweepConfig, words: Sequence[str] = ()) -> Any:
     return load_config(package.Config, said, presets=package.PRESETS, command="")
 
 
+def kind_of(config: SweepConfig, words: Sequence[str], run: RunSettings, **more: Any) -> Kind:
+    """The run of these words as a kind of a study. run: its settings. more: of the kind."""
+    first = ["--preset", config.preset] if config.preset else []
+    return Kind(
+        run=f"{config.agent}.train",
+        flags=(*first, *further(config), *words),
+        levels=run.levels,
+        steps=run.timesteps,
+        together=True,
+        **more,
+    )
+
+
 def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     """The grid's study, and the point of each of its kinds.
 
@@ -122,7 +135,6 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     package = find_given(config.agent)
     # Without --flags, which may be valid only together with each point.
     values = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
-    first = ["--preset", config.preset] if config.preset else []
     kinds, named, known = dict[str, Kind](), dict[str, Point](), dict[str, Any]()
     for point in points(read_grid(config.grid)):
         words = words_of(point, values)
@@ -134,14 +146,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
             if found == same:
                 raise UserError(f"--grid: {name} is {other} a second time")
         known[name], named[name] = found, point
-        kinds[name] = Kind(
-            run=f"{config.agent}.train",
-            flags=(*first, *further(config), *words),
-            levels=found.run.levels,
-            steps=found.run.timesteps,
-            together=True,
-            last=tuple(SCORES),
-        )
+        kinds[name] = kind_of(config, words, found.run, last=tuple(SCORES))
     return Study(seeds=config.seeds, kinds=kinds, keep=True), named
 
 

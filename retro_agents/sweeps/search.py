@@ -30,12 +30,12 @@ from retro_agents.sweeps.grid import (
     agent_config,
     as_number,
     field_of,
-    further,
+    kind_of,
     publish,
     words_of,
 )
 from retro_agents.sweeps.launcher import LAST, play
-from retro_agents.sweeps.study import Cell, Kind, Study
+from retro_agents.sweeps.study import Cell, Study
 
 SCORES = ("train_return", "mean_return")
 """Columns of metrics.csv that a search maximises: the first that the runs write."""
@@ -146,17 +146,9 @@ class Search:
 
     def study_of(self, trial: Any) -> tuple[Study, Cell]:
         """A trial's run, as the only cell of a study."""
-        config, name = self.config, trial.user_attrs["folder"]
+        name = trial.user_attrs["folder"]
         words = words_of({field: str(value) for field, value in trial.params.items()}, self.known)
-        run = agent_config(config, words).run
-        first = ["--preset", config.preset] if config.preset else []
-        kind = Kind(
-            run=f"{config.agent}.train",
-            flags=(*first, *further(config), *words),
-            levels=run.levels,
-            steps=run.timesteps,
-            together=True,
-        )
+        kind = kind_of(self.config, words, agent_config(self.config, words).run)
         study = Study(seeds=1, kinds={name: kind}, keep=True)
         (cell,) = study.cells(name)
         return study, cell
