@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import make_folder, write_text
+from retro_agents.ground.files import drafted_folder, make_folder, write_text
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
@@ -69,15 +68,13 @@ def write_agent(name: str, folder: Path) -> None:
     if folder.exists():
         raise UserError(f"{folder} is there already: choose another name, or move it")
     make_folder(folder.parent)
-    with TemporaryDirectory(prefix=f".{name}.", dir=folder.parent) as place:
-        draft = Path(place) / name
+    with drafted_folder(folder) as draft:
         for file in sorted(path for path in TEMPLATE.rglob("*.*") if path.is_file()):
             text = file.read_text(encoding="utf-8").replace("tally", name)
             made = draft / name / file.relative_to(TEMPLATE)
             made.parent.mkdir(parents=True, exist_ok=True)
             write_text(made, text.replace("Tally", name.title().replace("_", "")))
         write_text(draft / "pyproject.toml", PROJECT.format(name=name))
-        draft.rename(folder)
 
 
 @command

@@ -152,6 +152,16 @@ def drafted(path: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
+@contextmanager
+def drafted_folder(folder: Path) -> Iterator[Path]:
+    """Yields an empty folder beside `folder`, which becomes it at the end if nothing is raised."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft.") as temporary:
+        draft = Path(temporary) / folder.name
+        draft.mkdir()
+        yield draft
+        draft.rename(folder)
+
+
 def make_folder(folder: Path) -> None:
     """Makes a folder if it is missing. Raises UserError if it is not writable."""
     try:

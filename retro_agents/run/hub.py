@@ -9,8 +9,7 @@ retro-agents hub pull OWNER/NAME runs/pulled
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import msgspec
 import yaml
 
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.files import drafted_folder
 from retro_agents.ground.results import read_result
 from retro_agents.run.checkpoint import file_names, load_checkpoint
 from retro_agents.run.tracking import PROJECT
@@ -144,7 +144,7 @@ def pull(name: str, folder: Path) -> Path:
         raise
     try:
         snapshot_download(name, local_dir=download, allow_patterns=[*file_names(download)])
-        with fresh_folder(folder) as draft:
+        with drafted_folder(folder) as draft:
             copy_checkpoint(download, draft)
             load_checkpoint(draft)
     except UserError:  # refused: the next pull begins anew
@@ -152,16 +152,6 @@ def pull(name: str, folder: Path) -> Path:
         raise
     shutil.rmtree(download)
     return folder
-
-
-@contextmanager
-def fresh_folder(folder: Path) -> Iterator[Path]:
-    """Yields an empty folder beside `folder`, which becomes it at the end if nothing is raised."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft.") as temporary:
-        draft = Path(temporary) / folder.name
-        draft.mkdir()
-        yield draft
-        draft.rename(folder)
 
 
 def copy_checkpoint(checkpoint: Path, folder: Path) -> None:
