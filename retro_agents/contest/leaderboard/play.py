@@ -94,23 +94,6 @@ class Played:
 
 
 @final
-class Steps:
-    """Counts a run's steps, in memory."""
-
-    steps = 0
-
-    def reset(self) -> None:
-        """An episode begins."""
-
-    def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
-        """One step was played."""
-        self.steps += 1
-
-    def finish(self, ended: str) -> None:
-        """The run ends."""
-
-
-@final
 class Server(threading.Thread):
     """Serves an act until the run ends. ended: why; error: what went wrong here."""
 
@@ -124,9 +107,7 @@ class Server(threading.Thread):
         """Serve."""
         try:
             with meeting_place(self.folder) as meet:
-                self.ended = serve(
-                    self.env, meet, limits=self.limits, record=Steps(), seed=self.seed
-                )
+                self.ended = serve(self.env, meet, limits=self.limits, record=None, seed=self.seed)
         except BaseException as error:
             self.error = error
 

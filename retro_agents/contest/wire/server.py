@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -20,6 +20,7 @@ from retro_agents.contest.wire.protocol import (
     ResetError,
     WallClockTimeoutError,
 )
+from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.socket_folder import accept
 
 LINGER_SECONDS = 2.0
@@ -28,38 +29,24 @@ PATIENCE = 100
 """Bad requests in a row after which the client is disconnected."""
 
 
-class Counts(Protocol):
-    """What a server tells of a run, as `wire.record.Record` writes it down. steps: played."""
-
-    steps: int
-
-    def reset(self) -> None:
-        """An episode begins."""
-
-    def step(self, reward: float, *, terminated: bool, truncated: bool) -> None:
-        """One step was played."""
-
-    def finish(self, ended: str) -> None:
-        """The run ends, and why."""
-
-
 def serve(
-    env: gymnasium.Env, folder: Path, *, limits: Limits, record: Counts, seed: int
+    env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record | None, seed: int
 ) -> GymRemoteError:
     """Play `env` with the first client in `folder` until the run ends -> the reason.
 
     env: the contest's (MultiBinary buttons, uint8 screens). folder: a `meeting_place`.
-    seed: of the first reset. Raises the environment's errors, after telling the client.
+    record: what writes the run down, if anything does. seed: of the first reset. Raises the
+    environment's errors, after telling the client.
     """
     session = Session(env, folder, limits=limits, record=record, seed=seed)
     ended: GymRemoteError | None = None
     with contextlib.closing(session):
         try:
             ended = session.run()
-            record.finish(f"{type(ended).__name__}: {ended}")
+            session.finish(f"{type(ended).__name__}: {ended}")
         except BaseException as error:
             with contextlib.suppress(OSError):
-                record.finish(f"server stopped: {type(error).__name__}")
+                session.finish(f"server stopped: {type(error).__name__}")
             stopped = protocol.ServerDisconnectError("the environment's side has stopped")
             session.farewell(ended or stopped)
             raise
@@ -71,7 +58,7 @@ class Session:
     """One run: accepts a client, answers its requests, enforces the limits."""
 
     def __init__(
-        self, env: gymnasium.Env, folder: Path, *, limits: Limits, record: Counts, seed: int
+        self, env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record | None, seed: int
     ) -> None:
         assert isinstance(env.action_space, gymnasium.spaces.MultiBinary), env.action_space
         assert env.observation_space.shape is not None
@@ -84,6 +71,7 @@ class Session:
         self.seed = seed
         self.end = time.monotonic() + limits.wall_clock
         self.connection: Connection | None = None
+        self.steps = 0
         self.started = False
         self.playing = False  # from a reset to its episode's end
         self.reset_refused = False
@@ -159,7 +147,7 @@ class Session:
             return
         self.refusals = 0
         connection.send("update", content, deadline=self.answer_deadline(), **ends)
-        if self.record.steps >= self.limits.timesteps:
+        if self.steps >= self.limits.timesteps:
             raise protocol.TimestepTimeoutError(f"all {self.limits.timesteps} timesteps are played")
 
     def reply(self, message: bytes) -> tuple[dict[str, Any], dict[str, bool]]:
@@ -193,7 +181,8 @@ class Session:
             raise ResetError("reset in mid-episode: step until done")
         screen, _ = self.env.reset(seed=None if self.started else self.seed)
         self.started = self.playing = True
-        self.record.reset()
+        if self.record is not None:
+            self.record.reset()
         self.show(screen)
         return 0.0, False, False
 
@@ -210,7 +199,9 @@ class Session:
         screen, reward, terminated, truncated, _ = self.env.step(self.actions[number])
         self.show(screen)
         self.playing = not (terminated or truncated)
-        self.record.step(float(reward), terminated=bool(terminated), truncated=bool(truncated))
+        self.steps += 1
+        if self.record is not None:
+            self.record.step(float(reward), terminated=bool(terminated), truncated=bool(truncated))
         return float(reward), bool(terminated), bool(truncated)
 
     def show(self, screen: np.ndarray) -> None:
@@ -221,6 +212,11 @@ class Session:
         assert screen.shape == self.shape and screen.dtype == np.uint8, screen.shape
         if os.pwrite(self.screen, np.ascontiguousarray(screen).data, 0) < screen.nbytes:
             raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} for a whole screen")
+
+    def finish(self, ended: str) -> None:
+        """Write down that the run has ended, and why. Raises OSError."""
+        if self.record is not None:
+            self.record.finish(ended)
 
     def farewell(self, error: GymRemoteError) -> None:
         """Tell the client why the run is over, and wait briefly until it has read that."""
