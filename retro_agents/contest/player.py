@@ -5,24 +5,49 @@ retro-agents contest play --dir tmp --agent rainbow --checkpoint rainbow/pretrai
     --timesteps 100000 -- --init-shrink 0.5
 """
 
+import contextlib
 import dataclasses
 import os
+import random
+import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from retro_agents.contest.match.agent import Agent, resolve, split_flags
-from retro_agents.contest.match.player import play
-from retro_agents.contest.signals import SERVER_GONE
-from retro_agents.contest.wire.protocol import GymRemoteError, ResetError
+import numpy as np
+
+from retro_agents.contest.match.agent import (
+    Agent,
+    find_function,
+    make_config,
+    resolve,
+    split_flags,
+)
+from retro_agents.contest.wire.client import RemoteEnv
+from retro_agents.contest.wire.protocol import (
+    SERVER_GONE,
+    GymRemoteError,
+    ResetError,
+    TimestepTimeoutError,
+    WallClockTimeoutError,
+)
+from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.policy import Play
-from retro_agents.ground.errors import command
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.make import wrap_agent
+from retro_agents.games.retro.references import REFERENCES
+from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.processes import hold_leash
 from retro_agents.ground.ranges import Count, Seed
+from retro_agents.judging.policies import load_policy
+from retro_agents.judging.score import steps_of
+from retro_agents.run.agents import find_given
+from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field
+from retro_agents.run.folder import RunFolder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +78,66 @@ class PlayerConfig:
     """Where nets compute."""
     leash: bool = False
     """Exit when standard input closes, that is, when the parent process has ended."""
+
+
+def play(
+    agent: Agent, directory: Path, *, level: str, timesteps: int, seed: int, run_dir: Path
+) -> None:
+    """Play the level of the server in `directory` until its limits are reached.
+
+    level: its name. timesteps: the server's, for an agent's schedules. run_dir: where an adapting
+    agent writes. Raises GymRemoteError if the server ends for another reason than a limit.
+    """
+    with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
+        if ":" in agent.name:
+            play_function(find_function(agent.name), directory, level=level, seed=seed)
+        elif agent.mode == "adapt" and agent.name not in REFERENCES:
+            config = make_config(agent, timesteps=timesteps, seed=seed, run_dir=run_dir)
+            adapt(agent, config, directory, level=level, run_dir=run_dir)
+        else:
+            source = agent.checkpoint or agent.name
+            policy, settings = load_policy(source, seed=seed, device=agent.device)
+            remote = RemoteVectorEnv(directory, config=settings, level=level)
+            with contextlib.closing(remote) as envs:
+                for _ in steps_of(policy, envs, play=agent.play):
+                    pass
+
+
+def play_function(
+    function: Callable[[Any], object], directory: Path, *, level: str, seed: int
+) -> None:
+    """Let a user's function play: Discrete(7) -> uint8 [4, 84, 84]. Its exceptions pass through.
+
+    seed: for Python's and NumPy's generators and the action space, and for PyTorch's if the
+    function's module has imported it.
+    """
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - what the user may draw from
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(seed)
+    with contextlib.closing(wrap_agent(RemoteEnv(directory, level=level), EnvConfig())) as env:
+        env.action_space.seed(seed)
+        function(env)
+
+
+def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
+    """Let a package's own loop play and learn, and save the agent in run_dir/agent. If the clock
+    ends the loop, save the agent of its last checkpoint.
+
+    The run itself is in run_dir/training. Its last checkpoint is removed: with a replay it is
+    large, and a run on a contest's level cannot be resumed.
+    """
+    run = find_given(agent.name).run
+    RunFolder(Path(config.run.run_dir)).check_free()  # the level accepts one connection only
+    with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
+        try:
+            learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
+        except WallClockTimeoutError:  # what was learned since the last checkpoint is lost
+            with contextlib.suppress(UserError):  # there may be no checkpoint
+                load_agent(config.run.run_dir).save(run_dir / "agent")
+            raise
+    learned.save(run_dir / "agent")
+    shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
 
 
 def leave() -> None:

@@ -106,3 +106,21 @@ def stopped_in_order() -> contextlib.AbstractContextManager[None]:
     """Lets SIGTERM, and SIGHUP unless it is ignored, raise SystemExit, so that this process ends
     what it has started."""
     return handling(stop, ENDS)
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Delays SIGINT and SIGTERM until the end of the block. Outside the main thread, which alone
+    receives signals, this does nothing."""
+    came: list[int] = []
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for held in (signal.SIGINT, signal.SIGTERM):
+            before[held] = signal.signal(held, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)

@@ -21,9 +21,8 @@ from typing import Any, final
 
 from retro_agents.contest.match.agent import Agent
 from retro_agents.contest.match.folder import job_folder, read_result, set_aside
-from retro_agents.contest.signals import SERVER_GONE
 from retro_agents.contest.wire.limits import Limits
-from retro_agents.contest.wire.protocol import SOCKET
+from retro_agents.contest.wire.protocol import SERVER_GONE, SOCKET
 from retro_agents.contest.wire.socket_folder import LONGEST_PATH
 from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.levels import Level

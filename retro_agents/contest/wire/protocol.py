@@ -17,6 +17,8 @@ END = b"\f"
 EPISODE_STEPS = 4500
 """Where a server that does not send it is assumed to truncate an episode."""
 LONGEST_REASON = 500
+SERVER_GONE = 3
+"""Exit code of an agent's side whose server ended for another reason than a limit."""
 
 
 class GymRemoteError(RuntimeError):

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 from typing import Any, final
 
-from retro_agents.contest.signals import signals_held
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import replace_text
+from retro_agents.ground.processes import signals_held
 
 LOG_EVERY = 1000
 """Steps between two rows of log.csv."""

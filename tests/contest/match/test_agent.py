@@ -17,14 +17,14 @@ from rainbow.agent import RainbowAgent
 from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
 from retro_agents.contest.match.agent import Agent, make_config, resolve
-from retro_agents.contest.match.player import play, play_function
+from retro_agents.contest.player import play, play_function
 from retro_agents.contest.wire.protocol import WallClockTimeoutError
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.config import from_dict, replaced
 
-PLAYER = "retro_agents.contest.match.player"
+PLAYER = "retro_agents.contest.player"
 SMALL = {"image_height": 36, "image_width": 36}
 PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "sight_every": 100})
 JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})

@@ -7,8 +7,8 @@ import pytest
 
 from retro_agents.contest.match.agent import Agent
 from retro_agents.contest.match.job import Contest, Job, judge
-from retro_agents.contest.signals import SERVER_GONE
 from retro_agents.contest.wire.limits import Limits, parse_seconds
+from retro_agents.contest.wire.protocol import SERVER_GONE
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 

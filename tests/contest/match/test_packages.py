@@ -7,7 +7,7 @@ import pytest
 import jerk.train
 from rainbow.agent import RainbowAgent
 from retro_agents.contest.match.agent import Agent, resolve
-from retro_agents.contest.match.player import play as playing
+from retro_agents.contest.player import play as playing
 from retro_agents.contest.wire.protocol import TimestepTimeoutError
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent
