@@ -179,15 +179,11 @@ def command_of(entry: Entry, home: Path, *, meet: Path, work: Path, seed: int) -
         net = str(home / facts.onnx)
         return [*python, f"{__package__}.net", net, "--dir", str(meet), "--seed", str(seed)]
     assert agent is not None, "the oracle is no process"
-    command = ["retro_agents.contest.player", "--leash", "--agent", agent.name]
-    command += ["--mode", agent.mode, "--device", agent.device, "--dir", str(meet)]
-    command += ["--timesteps", str(entry.steps), "--seed", str(seed), "--run-dir", str(work)]
-    command += ["--play", agent.play] if agent.play else []
     if agent.checkpoint:
         start, own = Path(agent.checkpoint).resolve(), entry.folder.resolve()
         start = home / start.relative_to(own) if start.is_relative_to(own) else start
-        command += ["--checkpoint", str(start)]
-    return [*python, *command, "--", *agent.flags]
+        agent = dataclasses.replace(agent, checkpoint=str(start))
+    return [*python, *agent.command(meet, "remote", steps=entry.steps, seed=seed, run_dir=work)]
 
 
 def container(entry: Entry, *, meet: Path, seed: int) -> list[str]:

@@ -68,6 +68,16 @@ class Agent:
             facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
         return facts
 
+    def command(self, meet: Path, level: str, *, steps: int, seed: int, run_dir: Path) -> list[str]:
+        """The module and flags of its process, which ends when the starting one does. Arguments as
+        for `player.play`."""
+        words = ["retro_agents.contest.player", "--leash", "--dir", str(meet), "--level", level]
+        words += ["--agent", self.name, "--mode", self.mode, "--device", self.device]
+        words += ["--timesteps", str(steps), "--seed", str(seed), "--run-dir", str(run_dir)]
+        words += ["--checkpoint", self.checkpoint] if self.checkpoint else []
+        words += ["--play", self.play] if self.play else []
+        return [*words, "--", *self.flags]
+
 
 def hashes_of(config: Any) -> dict[str, str]:
     """SHA-256 of the other checkpoints and files that an agent's config names, by field. Raises

@@ -77,7 +77,11 @@ class Job:
             if len(os.fsencode(self.meeting / SOCKET)) > LONGEST_PATH:
                 raise UserError(f"{self.meeting} is too long a path for a socket: give TMPDIR=/tmp")
             self.server = self.start("server", self.server_command())
-            self.player = self.start("agent", self.player_command())
+            steps, run_dir = contest.limits.timesteps, self.folder.absolute()
+            player = contest.agent.command(
+                self.meeting, str(level), steps=steps, seed=seed, run_dir=run_dir
+            )
+            self.player = self.start("agent", player)
         except (OSError, UserError) as error:
             self.temporary.close()
             raise UserError(f"cannot begin {name}: {error}") from None
@@ -91,18 +95,6 @@ class Job:
         command += ["--stall", f"{limits.stall:f}s", "--seed", str(row_seeds(self.seed, 1)[0])]
         command += ["--backend", self.contest.facts["backend"]]
         return [*command, "--record"] if self.contest.record else command
-
-    def player_command(self) -> list[str]:
-        """The agent's command; the agent ends when this process does."""
-        agent = self.contest.agent
-        command = ["retro_agents.contest.player", "--leash", "--dir", str(self.meeting)]
-        command += ["--agent", agent.name, "--mode", agent.mode, "--device", agent.device]
-        command += ["--play", agent.play] if agent.play else []
-        command += ["--timesteps", str(self.contest.limits.timesteps), "--seed", str(self.seed)]
-        command += ["--level", str(self.level), "--run-dir", str(self.folder.absolute())]
-        if agent.checkpoint:
-            command += ["--checkpoint", agent.checkpoint]
-        return [*command, "--", *agent.flags]
 
     def start(self, side: str, command: list[str]) -> subprocess.Popen[bytes]:
         """Start a process that logs to SIDE.log, in its own group: Ctrl-C reaches only us."""
