@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from retro_agents.contest.leaderboard.play import Played
-from retro_agents.ground.files import make_folder, unwritable
+from retro_agents.ground.files import drafted
 
 FOLDER = "unfinished"
 
@@ -24,14 +24,9 @@ class Saved(msgspec.Struct):
 
 def remember(path: Path, played: Played, *, inputs: list[str]) -> None:
     """Store a run. Raises UserError if it cannot be written."""
-    make_folder(path.parent)
     saved = Saved(inputs, played.masks.tobytes(), played.seconds, played.cpu_seconds, played.memory)
-    draft = path.with_name(f".{path.name}.draft")
-    try:
+    with drafted(path) as draft:
         draft.write_bytes(msgspec.msgpack.encode(saved))
-        draft.replace(path)
-    except OSError as error:
-        raise unwritable(path, error) from None
 
 
 def recall(path: Path, *, inputs: list[str]) -> Played | None:

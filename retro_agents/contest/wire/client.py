@@ -33,8 +33,6 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     Any call may raise a GymRemoteError; if that ended the run, later calls raise it again.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's name)
-
     def __init__(
         self,
         directory: Path | str = "tmp",
