@@ -22,7 +22,7 @@ from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.results import store
 from retro_agents.ground.statistics import Interval, Runs
-from retro_agents.judging.score import read_episodes
+from retro_agents.judging.score import interval_text, read_episodes
 from retro_agents.judging.tables import terminal_table
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import read_file
@@ -66,7 +66,7 @@ def runs_of(entry: str) -> Runs:
     """The scores of an entry: level -> seed -> mean return. Raises UserError if it has none."""
     path = Path(entry)
     if contest := contest_of(entry):
-        return {row.level: dict(row.by_seed) for row in contest.levels}
+        return {row.level: row.by_seed for row in contest.levels}
     if (path / "result.json").is_file() and not (path / "episodes.csv").is_file():
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
@@ -88,7 +88,7 @@ def runs_of(entry: str) -> Runs:
             found.setdefault(level, {})[seed] = math.fsum(values) / len(values)
     if not found:
         raise UserError(f"{entry}: no episode has ended; let it play longer")
-    return {level: dict(scores) for level, scores in found.items()}
+    return found
 
 
 def contest_of(entry: str) -> ContestScores | None:
@@ -150,23 +150,16 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
     return found
 
 
-def shown(interval: Interval, digits: int = 0) -> str:
-    """An interval as text, or a dash."""
-    if math.isnan(interval[0]):
-        return "–"
-    return " – ".join(f"{end:,.{digits}f}" for end in interval)
-
-
 def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
     """The means, and what sets each entry apart from the first."""
     means, others = [], []
     for one in found:
-        interval = shown(one.interval)
+        interval = interval_text(one.interval)
         means.append([one.label, f"{one.mean:,.0f}", interval, str(one.seeds)])
     for one in found[1:]:
         better = "–" if math.isnan(one.better_interval[0]) else f"{one.better:.2f}"
-        cells = [f"{one.apart:+,.0f}", shown(one.apart_interval), better]
-        others.append([one.label, *cells, shown(one.better_interval, 2)])
+        cells = [f"{one.apart:+,.0f}", interval_text(one.apart_interval), better]
+        others.append([one.label, *cells, interval_text(one.better_interval, digits=2)])
     title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
     head = ["", "apart", "95 %", "P(better)", "95 %"]
     return (

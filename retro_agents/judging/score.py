@@ -14,7 +14,7 @@ from rich.table import Table
 from retro_agents.contract.envs import CONTEST_RETURNS, VectorEnv, ended_episodes
 from retro_agents.contract.policy import Play, Policy
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.statistics import t_interval
+from retro_agents.ground.statistics import Interval, t_interval
 from retro_agents.judging.tables import terminal_table
 from retro_agents.run.metrics import read_columns
 
@@ -124,18 +124,20 @@ def score(label: str, episodes: Sequence[Episode]) -> Score:
     )
 
 
-def interval_text(interval: tuple[float, float] | None) -> str:
-    """ "low – high", or a dash if there is no interval."""
-    return f"{interval[0]:,.0f} – {interval[1]:,.0f}" if interval else "–"
+def interval_text(interval: Interval | None, *, digits: int = 0) -> str:
+    """ "low – high", or a dash if there is no interval: None or nan."""
+    if interval is None or math.isnan(interval[0]):
+        return "–"
+    return " – ".join(f"{end:,.{digits}f}" for end in interval)
 
 
 def score_table(scores: Sequence[Score], *, title: str = "") -> Table:
     """One row per score, in the given order, as a rich table."""
     rows = []
     for row in scores:
-        interval = None if math.isnan(row.low) else (row.low, row.high)
+        interval = interval_text((row.low, row.high))
         counts = (f"{row.best:,.0f}", f"{row.episodes:,}", f"{row.finished:,}")
-        rows.append([row.label, f"{row.mean:,.0f}", interval_text(interval), *counts])
+        rows.append([row.label, f"{row.mean:,.0f}", interval, *counts])
     return terminal_table(["", *COLUMNS], rows, title=title)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from retro_agents.contest.match.scores import interval_text, notes
+from retro_agents.contest.match.scores import notes
 from retro_agents.contest.report.charts import (
     histogram,
     hover,
@@ -19,6 +19,7 @@ from retro_agents.contest.report.charts import (
 )
 from retro_agents.contest.report.contests import BINS, Entry, Shown, level_names, mean_curve
 from retro_agents.contract.envs import LARGEST_RETURN
+from retro_agents.judging.score import interval_text
 
 References = Mapping[str, Mapping[str, float]]
 """{player: {level: mean return}}"""
