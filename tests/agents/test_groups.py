@@ -30,15 +30,8 @@ PROCGEN = (
 
 def two_processes(agent, run_dir, *flags):
     """The command of a run in two processes."""
-    launch = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        "2",
-    ]
-    return [*launch, "-m", f"{agent}.train", *flags, "--run-dir", str(run_dir)]
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    return [sys.executable, *launch, f"{agent}.train", *flags, "--run-dir", str(run_dir)]
 
 
 def in_two_processes(agent, run_dir, *flags):

@@ -19,15 +19,11 @@ EVERY = [
     (["--levels", "bramble-trian"], "bramble-train"),
     (["--scenario", "nothing"], "scenario"),
     (["--timestep", "5"], "--timesteps"),
-    (["--num-envs", "many"], "many"),
     (["--learning-rate", "-1"], "learning"),
-    (["--preset", "none-such"], "none-such"),
     (["--init", "no/such/run"], "no/such/run"),
     (["--device", "tpu"], "device"),
     (["--num-envs", str(10**8)], "no memory for 100,000,000 environments"),
     (["--image-height", str(10**6), "--image-width", str(10**6)], "no memory for"),
-    (["--num-envs", "-2"], "--num-envs -2: expected a whole number"),
-    (["--timesteps", "x"], "--timesteps x: expected a whole number of 0 or more, such as"),
 ]
 RND_BY_RUNS = [
     *("--rnd", "0.1", "--recurrent", "gru", "--sequence-steps", "4", "--rollout-steps", "4"),
@@ -71,7 +67,6 @@ OWN = {
         (["--rnd-kind", "impala"], "no effect without --rnd"),
         JUDGED,
         HUGE,
-        (["--preset", "contst"], "contest"),
         (["--minibatches", "5"], "multiple"),
         (["--sequence-steps", "3"], "recurrent"),
         (["--recurrent", "gru"], "sequence-steps"),

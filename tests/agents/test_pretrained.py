@@ -1,5 +1,4 @@
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from retro_agents.judging.policies import load_policy
 from retro_agents.run.agents import AGENTS, shipped
 from retro_agents.run.checkpoint import load_agent
 
-ROOT = Path(__file__).parents[2]
 NEVER_SEEN = parse_levels("bramble-test")
 
 

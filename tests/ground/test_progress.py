@@ -115,16 +115,6 @@ def test_speed_is_of_whole_stretches_of_playing_and_learning():
             "mean_return 7, a 1, b 1, c 1, d 1\n",
         ),
     ],
-    ids=[
-        "slow",
-        "nothing moves",
-        "they stay",
-        "long",
-        "begins",
-        "newest first",
-        "five",
-        "score first",
-    ],
 )
 def test_numbers_are_said_in_order_and_readably(total, updates, line):
     assert line in said(total, *updates)

@@ -111,7 +111,6 @@ def test_a_card_explains_an_interval_where_it_has_one(hub, tmp_path):
         assert f"mean return {said}" in (hub / "me/fox/README.md").read_text()
 
 
-@pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("name", ["config.json", "net.safetensors"])
 def test_a_link_is_neither_pushed_nor_pulled(name, hub, tmp_path, capsys):
     main(["push", str(PRETRAINED), "me/fox"])

@@ -49,24 +49,16 @@ def test_columns_may_appear_and_be_missing_later(tmp_path):
     assert np.array_equal(columns["b"], [np.nan, 2.5, np.nan], equal_nan=True)
 
 
-def test_resuming_drops_rows_after_the_checkpoint_and_a_cut_off_one(tmp_path):
-    with Metrics(tmp_path) as metrics:
-        for step in (1, 2, 3):
-            metrics.log(step, {"a": step})
-    path = tmp_path / "metrics.csv"
-    path.write_text(path.read_text() + "2,")
-    with Metrics(tmp_path, resume_step=2) as metrics:
-        metrics.log(4, {"a": 40, "b": 1})
-    assert path.read_text() == "step,a,b\n1,1,\n2,2,\n4,40,1\n"
-
-
 def test_a_resumed_run_writes_the_file_of_an_uninterrupted_one(tmp_path):
+    """Though rows came after its checkpoint, the last of them cut off."""
     values = {step: {"loss": step / 7} | ({"late": step} if step > 5 else {}) for step in range(9)}
     for name in ("whole", "broken"):
         (tmp_path / name).mkdir()
         with Metrics(tmp_path / name) as metrics:
             for step in range(9):
                 metrics.log(step, values[step])
+    with (tmp_path / "broken" / "metrics.csv").open("a") as table:
+        table.write("2,")
     with Metrics(tmp_path / "broken", resume_step=3) as metrics:
         for step in range(4, 9):
             metrics.log(step, values[step])
@@ -97,10 +89,13 @@ def test_wandb_keeps_to_the_runs_folder_and_is_resumed(tmp_path, monkeypatch):
     said: list[dict] = []
     sink = SimpleNamespace(init=lambda **values: said.append(values), finish=lambda: None)
     monkeypatch.setitem(sys.modules, "wandb", sink)
+    options = "project=mine entity=us group=g tags=a,b mode=offline"
     for resume_step in (None, 3):
-        Metrics(tmp_path, track="wandb", resume_step=resume_step).close()
+        Metrics(tmp_path, track="wandb", track_with=options, resume_step=resume_step).close()
     assert [one.pop("resume") for one in said] == ["never", "allow"]
     assert said[0] == said[1] and said[0]["dir"] == str(tmp_path) and len(said[0]["id"]) == 16
+    told = {"project": "mine", "entity": "us", "group": "g", "tags": ["a", "b"], "mode": "offline"}
+    assert told.items() <= said[0].items()
     (tmp_path / "other").mkdir()
     Metrics(tmp_path / "other", track="wandb").close()
     assert said[2]["id"] != said[0]["id"]

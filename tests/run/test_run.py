@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from retro_agents.ground.errors import Diverged, UserError
-from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.run import Run, RunState
 from retro_agents.run.settings import RunSettings
@@ -63,10 +63,13 @@ def test_a_multiple_is_due_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("every", "saved"), [(10, [12, 21, 30]), (20, [21, 30]), (0, [30])])
 def test_no_step_has_two_checkpoints(tmp_path: Path, every: int, saved: list[int]) -> None:
     told = []
+
+    def tell(folder: Path, metrics: dict[str, float]) -> None:
+        assert load_checkpoint(folder).counters["env_steps"] == metrics["env_steps"]
+        told.append(metrics)
+
     training = Counting(checkpoint_every=every)
-    with Run(
-        training, None, tmp_path, on_checkpoint=lambda folder, metrics: told.append(metrics)
-    ) as run:
+    with Run(training, None, tmp_path, on_checkpoint=tell) as run:
         loop(run)
     assert [metrics["env_steps"] for metrics in told] == saved and training.saves == len(saved)
     assert told[0]["mean_return"] == 1.5

@@ -43,20 +43,6 @@ def test_mlflow_keeps_to_the_runs_folder_and_is_resumed(mlflow, tmp_path):
     assert mlflow[-1] == ("start_run", ("run_id", "r7"))
 
 
-def test_what_wandb_is_told_beside_the_run(monkeypatch, tmp_path):
-    said = {}
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=said.update))
-    options = "project=mine entity=us group=g tags=a,b mode=offline"
-    begin("wandb", tmp_path, config={}, options=options)
-    assert {name: said[name] for name in ("project", "entity", "group", "tags", "mode")} == {
-        "project": "mine",
-        "entity": "us",
-        "group": "g",
-        "tags": ["a", "b"],
-        "mode": "offline",
-    }
-
-
 def test_trackio_resumes_the_run_of_the_folder_and_not_of_another_of_its_name(
     monkeypatch, tmp_path
 ):

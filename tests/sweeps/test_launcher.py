@@ -59,11 +59,6 @@ def test_needed_runs_come_first_and_complete_ones_are_not_repeated(study, tmp_pa
     assert names(study, tmp_path / "there", "group/after") == []  # wherever all runs lie
 
 
-def test_a_study_that_keeps_its_nets_deletes_none(study, tmp_path):
-    run(changed(study, keep=True), tmp_path, "group/plain")
-    assert len(list(tmp_path.glob("group/plain/*/checkpoints/step-*"))) == 4
-
-
 def test_record_says_what_came_of_a_run(study, tmp_path):
     study = changed(study, "group/plain", curve=("nothere",))
     run(study, tmp_path, "before", "group/curved", "group/plain")
