@@ -13,16 +13,15 @@ from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from es.config import ESConfig
-from retro_agents.contract.policy import Actions, Flags, Images, Play, ScoringPolicy
+from retro_agents.contract.policy import Play, ScoringPolicy
 from retro_agents.ground.errors import UserError
-from retro_agents.nets.actor_critic import choose
-from retro_agents.nets.net_agent import NetAgent, acting
+from retro_agents.nets.net_agent import PolicyAgent
 from retro_agents.run.agents import check_alike, find
 from retro_agents.run.checkpoint import agent_of, load_agent
 from retro_agents.run.config import from_dict, to_dict
 
 
-class ESAgent(NetAgent[Any, ESConfig]):
+class ESAgent(PolicyAgent[Any, ESConfig]):
     """Takes the best action, or samples from the policy if its config says so."""
 
     name, config_type = "es", ESConfig
@@ -30,16 +29,8 @@ class ESAgent(NetAgent[Any, ESConfig]):
     def __init__(self, policy: Any, config: ESConfig) -> None:
         super().__init__(policy.net, config, device=policy.device)
         self.policy = policy
-        self.logits: bool = policy.logits
+        self.logits = policy.logits
         self.names = searched_names(policy, config.layer)
-
-    @acting
-    @torch.no_grad()
-    def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
-        """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as it was searched.
-        starts: unused, since the agent has no memory."""
-        scores = self.scores(torch.from_numpy(obs).to(self.device)).cpu()
-        return choose(scores.log_softmax(dim=1), self.how(play)).numpy()
 
     def how(self, play: Play | None) -> Play:
         """The given way to play; None: as it was searched (values: by the best action)."""
