@@ -1,5 +1,6 @@
 """The acting side of JERK: replays the level's best sequence, saves and loads."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from jerk.config import JerkConfig
-from jerk.embedding import Embedder, FrameEmbedder, NetEmbedder, frozen
+from jerk.embedding import Embedder, FrameEmbedder, NetEmbedder
 from jerk.episode import Plan
 from jerk.learner import find_moves
 from jerk.memory import SequenceMemory
@@ -104,10 +105,12 @@ class JerkAgent:
         """Take a policy to play, and if its net gives the memory's keys, begin a memory by them.
         keys: weights of the net that gives them, if others; a net that learns gives them by a
         copy of what it was."""
-        self.policy, config = policy, self.config
+        self.policy, config, actor = policy, self.config, policy.actor
         if config.memory_share > 0.0 and config.memory_key != "frames":
-            apart = bool(config.learn_every) or keys is not None
-            actor = frozen(policy.actor, keys) if apart else policy.actor
+            if config.learn_every or keys is not None:
+                actor = copy.deepcopy(actor)
+            if keys is not None:
+                actor.net.load_state_dict(keys)
             self.remember_by(NetEmbedder(actor, hidden=config.memory_key == "hidden"))
 
     def recognise(self, image: NDArray[np.uint8]) -> str:
@@ -129,7 +132,7 @@ class JerkAgent:
 
     def state(self) -> dict[str, Any]:
         """The rest of the agent, for msgpack."""
-        policy = None if self.policy is None else self.policy.state()
+        policy = self.policy and {"package": self.policy.package, "config": self.policy.config}
         return {"sequences": self.sequences.save(), "policy": policy}
 
     def save(self, folder: Path | str) -> None:

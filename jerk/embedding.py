@@ -1,7 +1,5 @@
 """Keys of the episodic memory: embeddings of observations by their frames, or by a policy's net."""
 
-import copy
-from collections.abc import Mapping
 from typing import Protocol, final
 
 import cv2
@@ -88,12 +86,3 @@ class NetEmbedder:
             handle.remove()
         found = found or [scores - scores.mean(dim=1, keepdim=True)]
         return torch.cat(found, dim=1).cpu().numpy()
-
-
-def frozen(actor: ScoringPolicy, weights: Mapping[str, Tensor] | None = None) -> ScoringPolicy:
-    """A copy of the policy, which does not learn with it. weights: of the copy's net; None: those
-    that the policy's has now."""
-    apart = copy.deepcopy(actor)
-    if weights is not None:
-        apart.net.load_state_dict(weights)
-    return apart

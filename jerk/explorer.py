@@ -35,8 +35,8 @@ class Moves(NamedTuple):
     right_jump: int
     left_jump: int
     wait: int
-    names: tuple[str, ...] = ()
-    """Number of actions."""
+    names: tuple[str, ...]
+    """Of all actions, in the order of their numbers."""
 
 
 class ScriptPart(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

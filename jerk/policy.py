@@ -1,10 +1,7 @@
 """Another agent's policy behind JERK."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
-
-from torch import Tensor
 
 from jerk.config import JerkConfig
 from retro_agents.contract.policy import ScoringPolicy
@@ -25,33 +22,21 @@ class BackingPolicy:
     config: dict[str, Any]
     """Its checkpoint as loaded."""
 
-    def state(self) -> dict[str, Any]:
-        """Everything but the weights, for msgpack."""
-        return {"package": self.package, "config": self.config}
-
 
 def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
-    """The agent in a checkpoint of any package; in one of JERK, the policy behind it. None if there
-    is no net."""
+    """The agent in a checkpoint of any package, or the policy behind one of JERK, computing in
+    fp32. None if there is no net."""
     state: Any = {"package": saved.agent, "config": saved.config}
     if saved.agent == "jerk":
         saved.config_as(JerkConfig)  # another version may have trained it
         state = saved.state["policy"]
     if state is None or "net" not in saved.tensors:
         return None
-    actor = build(state["package"], state["config"], saved.tensors["net"], device=device)
-    return BackingPolicy(actor, **state)
-
-
-def build(
-    package: str, config: Mapping[str, Any], net: Mapping[str, Tensor], *, device: str
-) -> ScoringPolicy:
-    """An agent of that package with that config and net, computing in fp32."""
-    values = flat(config)
+    values = flat(state["config"])
     if "precision" in values:
         values["precision"] = "fp32"
-    built: Any = find(package).build(values, net, device=device)
-    return built
+    actor: Any = find(state["package"]).build(values, saved.tensors["net"], device=device)
+    return BackingPolicy(actor, **state)
 
 
 def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> BackingPolicy:

@@ -22,7 +22,6 @@ from jerk.learner import Learner, furthest_point
 from jerk.memory import BestRuns, sample
 from jerk.recordings import Recordings
 from jerk.search import Search
-from lsh_memory import EpisodicMemory
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.episodes import REPLAY, Episode, pack, unpack, write_episodes
 from retro_agents.ground.device import prepare_device
@@ -73,9 +72,7 @@ class Training(RunState):
         device = prepare_device(settings.device, threads=config.torch_threads)
         self.agent = JerkAgent(config, device=str(device))
         if config.rhythm and config.scripts:
-            load_scripts(
-                config.scripts, self.agent.moves.names
-            )  # raises UserError if there are none
+            load_scripts(config.scripts, self.agent.moves.names)  # raises UserError
         self.search = Search(self.agent, np.random.default_rng(settings.seed))
         self.sequences = self.agent.sequences
         self.runs = BestRuns(config.runs)
@@ -112,11 +109,6 @@ class Training(RunState):
     def updates_due(self) -> int:
         """Updates that should have been made by now."""
         return (self.env_steps - self.first_run) // max(1, self.config.learn_every)
-
-    @property
-    def memory(self) -> EpisodicMemory | None:
-        """The agent's episodic memory."""
-        return self.agent.memory
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """The first episode of every environment."""
@@ -178,7 +170,7 @@ class Training(RunState):
             "replays": counts["replay"],
             "accepted": counts["accepted"],
         }
-        if (memory := self.memory) is not None:
+        if (memory := self.agent.memory) is not None:
             values["memory"] = len(memory)
             values["hit_rate"] = counts["answered"] / max(1, counts["asked"])
             values["merged"] = memory.merged

@@ -67,32 +67,11 @@ def test_values_that_differ_by_as_much_for_every_action_have_the_same_key(tmp_pa
 
 @pytest.mark.parametrize(("key", "size"), [("frames", 128), ("scores", 7), ("hidden", 16)])
 def test_the_memory_is_found_by_the_key_that_is_asked_for(key, size, ppo2):
-    training = started("entry", ppo2, memory_key=key)
-    assert training.memory.config.features == size
+    training = started("entry", ppo2, memory_key=key, memory_merge_above=1.1)
+    settings = training.agent.memory.config
+    assert (settings.features, settings.merge_above) == (size, 1.1)
     training.search.actions([SearchEpisode("course")], BLANK)
     assert training.agent.embedder(BLANK).shape == (1, size)
-
-
-def test_the_memory_replays_the_action_of_the_largest_return_among_near_steps(ppo2):
-    search = started("entry", ppo2, memory_key="frames").search
-    memory, rng = search.agent.memory, np.random.default_rng(0)
-    here, far = (v / np.linalg.norm(v) for v in rng.standard_normal((2, 128)))
-    returns = rng.normal(size=60)
-    for value in returns:
-        memory.add(here + 0.02 * rng.standard_normal(128), int(rng.integers(7)), value)
-    memory.add(far, 6, 99.0)  # too far away, whatever it earned
-    best = memory.storage.actions[np.argmax(memory.storage.returns[:60])]
-    unknown = rng.standard_normal(128)
-    asked = np.stack([here, unknown / np.linalg.norm(unknown)]).astype(np.float32)
-    assert search.by_memory([0, 1], asked) == {0: best}
-
-
-def test_merging_can_be_switched_off(ppo2):
-    for above, kept in ((1.1, 3), (0.9995, 1)):
-        memory = started("entry", ppo2, memory_merge_above=above).memory
-        for value in range(3):
-            memory.add(np.arange(1.0, 8.0), 2, float(value))
-        assert len(memory) == kept
 
 
 @pytest.mark.parametrize(
@@ -103,7 +82,7 @@ def test_the_policy_explores_its_share_of_what_the_memory_leaves(remembers, want
     training = started("entry", ppo2)
     search = training.search
     if remembers:
-        training.memory.add(np.ones(7), 1, 1.0)
+        training.agent.memory.add(np.ones(7), 1, 1.0)
     players = []
     for _ in range(3_000):
         episode = search.begin("course", env_steps=0)  # a level's first, too
@@ -182,6 +161,7 @@ def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
 @pytest.mark.parametrize(
     ("name", "package", "key", "tables"),
     [
+        ("parts", "rainbow", "frames", False),
         ("entry-search", "", "frames", False),
         ("entry", "ppo2", "scores", False),
         ("entry", "ppo2", "scores", True),
@@ -189,9 +169,13 @@ def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
         ("entry-rainbow", "rainbow", "scores", False),
     ],
 )
-def test_a_stopped_run_of_the_entry_goes_on_exactly(course, tmp_path, name, package, key, tables):
+def test_a_stopped_run_with_a_policy_and_a_memory_goes_on_exactly(
+    course, tmp_path, monkeypatch, name, package, key, tables
+):
     if tables:
         pytest.importorskip("datasketch")
+    if name == "parts":  # one of which is full
+        monkeypatch.setattr("jerk.agent.MEMORY_CAPACITY", 20)
     saved = SAVED[package](tmp_path / package) if package else ""
     flags = {"memory_key": key, "memory_tables": tables, "timesteps": 400}
     config = preset(name, policy=saved, **flags)

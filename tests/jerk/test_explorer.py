@@ -4,16 +4,11 @@ import numpy as np
 import pytest
 
 from jerk.explorer import Rhythm, Script, ScriptPart, load_scripts, play_script
-from jerk.learner import find_moves
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.ground.errors import UserError
+from tests.jerk.driving import MOVES, rng
 
-MOVES = find_moves(SEVEN)
 B, RIGHT, LEFT = (SEVEN.index(name) for name in ("B", "RIGHT", "LEFT"))
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def test_rhythm_holds_the_jump_at_the_beginning_of_each_period():
@@ -121,8 +116,3 @@ def test_wrong_scripts_are_refused_in_one_line(tmp_path, text, says):
     with pytest.raises(UserError, match=says) as error:
         load_scripts(str(tmp_path / "own.yaml"), SEVEN)
     assert "\n" not in str(error.value)
-
-
-def test_missing_scripts_are_refused_with_the_names_of_those_there_are():
-    with pytest.raises(UserError, match="seven-buttons"):
-        load_scripts("none-such", SEVEN)

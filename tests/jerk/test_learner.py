@@ -15,15 +15,10 @@ from jerk.learner import (
 from retro_agents.games.retro.config import ACTIONS
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import replaced
-from tests.jerk.driving import preset_config
+from tests.jerk.driving import NOBODY, preset_config, rng
 
 CONFIG = replaced(JerkConfig(), timesteps=1000)
 DRAWS = 4000
-NOBODY = Shares()
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def walk(steps, *, rewards, config=CONFIG, seed=0, shares=NOBODY, turns=True):

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from jerk.memory import BestRuns, SequenceMemory
+from jerk.slots import Slot, Variant
 from retro_agents.experience.episodes import Episode
 from retro_agents.games.retro.config import SEVEN
 
@@ -56,10 +57,12 @@ def test_saved_sequences_come_back_through_msgpack():
     sequences.starts["one"] = np.arange(8, dtype=np.uint8).reshape(2, 2, 2)
     rewards = np.array([6.0], np.float32)
     sequences.add("one", actions(4), 6.0, rewards=rewards)
+    slots = [Slot(0, 24, [Variant(), Variant({3: 6}, 2, 1)]), Slot(30, 40, [Variant()])]
+    sequences.best("one").slots += slots
     saved = msgspec.msgpack.decode(msgspec.msgpack.encode(sequences.save()))
     other = SequenceMemory(3)
     other.restore(saved)
-    assert other.save() == sequences.save()
+    assert other.save() == sequences.save() and other.best("one").slots == slots
     np.testing.assert_array_equal(other.levels["one"][-1].rewards, rewards)
     assert other.add("one", actions(6), 8.0).number == 4
     np.testing.assert_array_equal(other.starts["one"], sequences.starts["one"])
@@ -71,34 +74,16 @@ def test_json_has_the_best_sequences_first():
     assert table[0]["actions"] == [1, 9]
 
 
-def run_of(length, *, level="one", start=0, terminated=False, value=1.0):
-    """A run whose frames are told apart by their brightness, and actions by the step."""
-    frames = np.arange(start, start + length + 1, dtype=np.uint8)[:, None, None, None]
-    rewards = np.zeros(length)
-    rewards[-1] = value
-    return Episode(
-        level,
-        np.arange(length, dtype=np.uint8) % 7,
-        rewards,
-        terminated,
-        SEVEN,
-        4,
-        np.broadcast_to(frames, (length + 1, 1, 3, 3)).copy(),
-    )
-
-
-def three_runs():
-    runs = BestRuns(2)
-    runs.add(run_of(6, start=0, value=5.0))
-    runs.add(run_of(9, start=50, value=10.0, terminated=True))
-    runs.add(run_of(4, level="two", start=100, value=3.0))
-    return runs
+def run_of(value, *, level="one"):
+    return Episode(level, actions(1), np.array([value]), False, SEVEN, 4)
 
 
 def test_runs_keep_the_best_of_each_level():
-    runs = three_runs()
+    runs = BestRuns(2)
+    for run in (run_of(5.0), run_of(10.0), run_of(3.0, level="two")):
+        runs.add(run)
     assert not runs.wants("one", 4.0) and runs.wants("one", 6.0) and runs.wants("two", 1.0)
-    runs.add(run_of(5, value=7.0))
+    runs.add(run_of(7.0))
     assert [run.total_reward for run in runs.levels["one"]] == [10.0, 7.0] and len(runs) == 3
     assert [run.total_reward for run in runs.all()] == [10.0, 7.0, 3.0]
 

@@ -162,7 +162,7 @@ def test_a_saved_episode_that_recovers_goes_on_alike():
     again.sequences.restore(search.sequences.save())
     again.rng.bit_generator.state = search.rng.bit_generator.state
     copy = SearchEpisode.restore(episode.save(), again.sequences)
-    assert copy.save() == episode.save()
+    assert copy.plan.source is again.sequences.best(LEVEL) and copy.save() == episode.save()
     one, other = (drive(*pair, [7.0] * 80) for pair in ((search, episode), (again, copy)))
     assert one == other
 

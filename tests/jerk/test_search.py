@@ -157,14 +157,3 @@ def test_a_mutant_that_was_changed_is_its_sources_up_to_the_change():
     for plan in plans:
         assert np.array_equal(plan.actions[: plan.intact], plan.source.actions[: plan.intact])
     assert min(plan.intact for plan in plans) < 200 <= 10 * min(len(p.actions) for p in plans)
-
-
-def test_saved_episode_goes_on_alike():
-    search, again = known(MUTATING), known(MUTATING)
-    episode = replay_of(search)
-    drive(search, episode, [5.0] * 6)
-    copy = SearchEpisode.restore(episode.save(), again.sequences)
-    assert copy.plan.source is again.sequences.best(LEVEL) and copy.save() == episode.save()
-    again.rng.bit_generator.state = search.rng.bit_generator.state
-    one, other = (drive(*pair, [0.0] * 40) for pair in ((search, episode), (again, copy)))
-    assert one == other

@@ -1,19 +1,11 @@
-import msgspec
 import numpy as np
 import pytest
 
 from jerk import slots
-from jerk.learner import find_moves
-from jerk.memory import from_plain, to_plain
 from jerk.slots import BEYOND, MOST, Slot, Variant
-from retro_agents.games.retro.config import SEVEN
+from tests.jerk.driving import MOVES, rng
 
-MOVES = find_moves(SEVEN)
 B, RIGHT, LEFT = MOVES.right_jump, MOVES.right, MOVES.left
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def running(*jumps, length=100):
@@ -125,9 +117,3 @@ def test_new_variants_come_where_the_old_fail_and_not_near_the_end_of_a_run():
 
     assert made(0.9, ended=30) == 1
     assert made(0.5, ended=100) < 10 < made(0.5, ended=30) <= MOST
-
-
-def test_saved_slots_are_the_same():
-    places = [Slot(0, 24, [Variant(), Variant({3: B}, 2, 1)]), Slot(30, 40, [Variant()])]
-    saved = msgspec.msgpack.decode(msgspec.msgpack.encode(to_plain(places)))
-    assert from_plain(saved, list[Slot]) == places

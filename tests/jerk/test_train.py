@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from jerk.agent import MEMORY_CAPACITY
 from jerk.config import JerkConfig
 from jerk.train import PRESETS, main, run
 from rainbow.agent import RainbowAgent, make_net
@@ -12,7 +11,7 @@ from retro_agents.run.command_line import load_config
 from retro_agents.run.config import replaced
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.metrics import read_columns
-from tests.runs import Stop, assert_same_run, but_for_config, stopping
+from tests.runs import but_for_config
 
 SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
 PARTS = {"memory_share": 0.25, "write_replay": True, "torch_threads": 1}
@@ -52,19 +51,6 @@ def test_agent_learns_the_course(course, tmp_path, name, steps, scale):
         obs, _, _, _, infos = envs.step(agent.act(obs))
         played += [float(infos["episode_record"]["r"][0])] if "episode_record" in infos else []
     assert played == [30.0, 30.0]
-
-
-@pytest.mark.parametrize("capacity", [20, MEMORY_CAPACITY])
-def test_a_stopped_run_with_a_policy_and_a_memory_goes_on_exactly(
-    course, tmp_path, monkeypatch, capacity
-):
-    monkeypatch.setattr("jerk.agent.MEMORY_CAPACITY", capacity)
-    config = preset("parts", policy=saved_rainbow(tmp_path / "rainbow"))
-    run(course(2), config, tmp_path / "whole")
-    with pytest.raises(Stop):
-        run(stopping(course(2), tmp_path / "parts"), config, tmp_path / "parts")
-    run(course(2), replaced(config, resume=True), tmp_path / "parts")
-    assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
 def test_reward_scale_changes_nothing(course, tmp_path):
