@@ -3,7 +3,7 @@
 import copy
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -95,10 +95,6 @@ class Members:
         return self.units
 
 
-Record = tuple[int, int, float, float, float, bool]
-"""An episode's fields of RECORD."""
-
-
 @dataclass
 class RowEpisode:
     """A row's current episode. number: of its task in the plan."""
@@ -107,11 +103,6 @@ class RowEpisode:
     rng: np.random.Generator
     total: float = 0.0
     steps: int = 0
-
-    def record(self, report: Mapping[str, Any]) -> Record:
-        """The episode's record. report: the environment's, at its end."""
-        outcome = report["r"], report["progress"], report["finished"]
-        return self.number, self.steps, self.total, *outcome
 
 
 def chance_of(seed: int) -> np.random.Generator:
@@ -162,7 +153,7 @@ class Rows:
         tell: called at every step with the number of episodes that all processes had begun when
         this one last claimed one.
         """
-        records: list[Record] = []
+        records: list[tuple[Any, ...]] = []
         claims, steps = world.claims(len(plan)), 0
         for row in range(len(self.episodes)):
             self.members.put(row, theta)
@@ -174,7 +165,8 @@ class Rows:
             tell(self.begun)
             for row, report in ended.items():
                 if episode := self.episodes[row]:
-                    records.append(episode.record(report))
+                    played = episode.number, episode.steps, episode.total
+                    records.append((*played, report["r"], report["progress"], report["finished"]))
                     self.episodes[row] = None
                     self.members.put(row, theta)
             self.fresh |= ended.keys()

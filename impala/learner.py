@@ -20,16 +20,6 @@ from retro_agents.nets.actor_critic import ActorCritic, entropies
 from retro_agents.run.optimiser import Adam, RMSprop, set_rate
 
 
-def policy_losses(logp: Tensor, advantages: Tensor) -> Tensor:
-    """−advantage · log π(a|x), [T,N], [T,N] -> [T,N]. Source: Espeholt et al., section 4.2."""
-    return -advantages * logp
-
-
-def value_losses(values: Tensor, targets: Tensor) -> Tensor:
-    """Half the squared error, [T,N], [T,N] -> [T,N]."""
-    return 0.5 * (targets - values).square()
-
-
 def make_optimiser(config: ImpalaConfig, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
     """Returns the config's optimiser over the net's parameters."""
     rate, epsilon = config.learning_rate, config.optimiser_epsilon
@@ -95,7 +85,8 @@ class Learner:
         return list(gradients), {name: value.detach() for name, value in metrics.items()}
 
     def losses(self, batch: Sequences) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss with gradient, and its terms, summed over the steps."""
+        """The loss with gradient, and its terms, summed over the steps. Source: Espeholt et al.,
+        section 4.2."""
         config = self.config
         steps, count = batch.actions.shape
         actions, old_logp, rewards, terminated, ended = (
@@ -126,8 +117,8 @@ class Learner:
                 rho_bar=config.rho_bar,
                 c_bar=config.c_bar,
             )
-        policy_loss = policy_losses(logp, advantages).sum()
-        value_loss = value_losses(values[:-1], targets).sum()
+        policy_loss = (-advantages * logp).sum()
+        value_loss = (0.5 * (targets - values[:-1]).square()).sum()
         entropy = entropies(log_probs).sum()
         loss = policy_loss + config.value_weight * value_loss - self.entropy_weight * entropy
         ratios = log_ratios.exp()

@@ -144,11 +144,9 @@ class Memory:
         parts = [*self.remembered, *self.waiting]
         if not parts:
             return {}
-        together = joined(parts)
-        arrays = {field.name: getattr(together, field.name) for field in fields(Sequences)}
         return {
             PREFIX + name.replace("_", "-"): array.swapaxes(0, 1) if name in OF_STEPS else array
-            for name, array in arrays.items()
+            for name, array in vars(joined(parts)).items()
         }
 
     def restore(self, saved: Mapping[str, NDArray], *, remembered: int, owed: float) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,19 +67,6 @@ class ActionValues:
     weights: Floats
 
 
-class Index(Protocol):
-    """Finds slots of a storage. Cosines are exact, but a slot may be missed."""
-
-    def insert(self, slot: int) -> None:
-        """Update a slot that was just written."""
-
-    def nearest(self, units: Floats, k: int) -> tuple[Slots, Floats]:
-        """Units [B,F] -> slots [B,k], cosines [B,k], best first; -1 and -inf for missing ones."""
-
-    def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
-        """Slots whose cosine with unit [F] is at least `least`, and the cosines, in any order."""
-
-
 def squares_of(cosines: Floats) -> Floats:
     """Squared distances of vectors of length 1 with these cosines."""
     return np.maximum(2.0 - 2.0 * cosines, 0.0)
@@ -92,7 +79,7 @@ class EpisodicMemory:
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config
         self.storage = Storage(config.features, config.capacity)
-        self.index: Index
+        self.index: ScanIndex | TableIndex
         if config.backend == "tables":
             self.index = TableIndex(self.storage, seed=config.seed)
         else:

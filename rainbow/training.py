@@ -110,8 +110,9 @@ class Training(OffPolicy):
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> None:
         """Starts a run, from a checkpoint and with another's convolutions if they are given."""
         super().start(init, envs)
-        if self.config.init_encoder:
-            self.take_encoder(self.config.init_encoder)
+        if source := self.config.init_encoder:
+            load_encoder(self.agent.net.encoder, source, self.config.net)
+            self.learner.copy_target()
 
     def add(self, step: Step) -> list[EndedEpisode]:
         """Remembers and counts a step. Returns the episodes that ended in it."""
@@ -148,9 +149,4 @@ class Training(OffPolicy):
         fresh = copy.deepcopy(self.agent.net)
         self.agent.load_weights(saved)
         follow(self.agent.net, fresh, rate=1.0 - self.config.init_shrink)
-        self.learner.copy_target()
-
-    def take_encoder(self, source: Path | str) -> None:
-        """Take the convolutions of any agent's checkpoint."""
-        load_encoder(self.agent.net.encoder, source, self.config.net)
         self.learner.copy_target()

@@ -152,19 +152,8 @@ def test_a_player_that_takes_over_from_actors_draws_otherwise_than_they_did():
 
 def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tmp_path, corridor):
     run(None, with_actors(ray_address, 1, timesteps=32), tmp_path)
-    impala.train.main(
-        [
-            "--run-dir",
-            str(tmp_path),
-            "--resume",
-            "--actors",
-            "0",
-            "--ray-address",
-            "",
-            "--timesteps",
-            "64",
-        ]
-    )
+    flags = as_words({"run-dir": tmp_path, "actors": 0, "ray-address": "", "timesteps": 64})
+    impala.train.main([*flags, "--resume"])
     assert load_checkpoint(tmp_path).counters["env_steps"] == 64
     run(None, with_actors(ray_address, 1, timesteps=96, resume=True), tmp_path)
     assert load_checkpoint(tmp_path).counters["env_steps"] >= 96

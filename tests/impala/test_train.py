@@ -1,12 +1,8 @@
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
-from impala.actors import playing
 from impala.train import run
 from retro_agents.ground.errors import UserError
-from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, train
 from tests.conftest import Corridor
@@ -33,33 +29,6 @@ def test_other_images_are_refused_where_the_net_would_take_them_and_actors_play(
     other = tiny("impala", *flags, "--image-height", "40", "--resume", "--actors", "1")
     with pytest.raises(UserError, match=r"other observations.*--image-height 36"):
         run(None, other, tmp_path)
-
-
-def test_what_was_learned_is_saved_when_the_actors_are_gone(tmp_path, monkeypatch):
-    class Gone:
-        """Actors of which nothing is left after four blocks."""
-
-        restarts = 0
-
-        def __init__(self, here):
-            self.here, self.order, self.left = here, here.order, 4
-
-        def next(self):
-            self.left -= 1
-            if self.left < 0:
-                raise UserError("Ray is gone; continue with --resume")
-            return self.here.next()
-
-    @contextmanager
-    def actors(training, *_):
-        envs = Corridor(2)
-        with playing(training, envs, training.begin(envs)) as here:
-            yield Gone(here)
-
-    monkeypatch.setattr("impala.actors.playing", actors)
-    with pytest.raises(UserError, match="Ray is gone"):
-        run(None, tiny("impala", "--checkpoint-every", "0"), tmp_path)
-    assert load_checkpoint(tmp_path).counters == {"env_steps": 48, "updates": 4}
 
 
 @pytest.mark.parametrize("batch_size", [12, 24, 18])

@@ -1,21 +1,19 @@
 import copy
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import torch
 
-from rainbow.actors import LocalSteps
-from rainbow.agent import make_net
 from rainbow.config import RainbowConfig
 from rainbow.train import parse, run
 from rainbow.training import Training
 from retro_agents.experience.replay import Replay
 from retro_agents.ground.errors import UserError
-from retro_agents.run.checkpoint import load_checkpoint, load_to_resume, save_checkpoint
+from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, train
+from tests.conftest import Corridor
 
 QUICK = replaced(
     RainbowConfig(),
@@ -41,13 +39,6 @@ QUICK = replaced(
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
 
-def test_weights_alone_can_be_taken_over(corridor, tmp_path):
-    run(corridor(2), QUICK, tmp_path / "source")
-    training = Training(replaced(QUICK, init_replay=0), 1)
-    training.start_from(tmp_path / "source")
-    assert training.seeded == 0 and training.replay.size == 0
-
-
 def test_the_shipped_weights_bring_a_replay():
     training = Training(parse(["--preset", "ape-x-fast", "--num-envs", "4"]), 4)
     training.start_from("rainbow")
@@ -57,37 +48,14 @@ def test_the_shipped_weights_bring_a_replay():
     assert batch.obs.std() > 10 and batch.returns.any()
 
 
-def save_encoder(folder, config):
-    """A checkpoint of another agent with that config's encoder; returns the encoder's weights."""
-    torch.manual_seed(7)
-    encoder = make_net(config).encoder.state_dict()
-    save_checkpoint(
-        folder,
-        agent="ppo2",
-        config={"encoder": config.net.encoder},
-        counters={"env_steps": 0},
-        tensors={"net": {f"encoder.{key}": value for key, value in encoder.items()}},
-    )
-    return encoder
-
-
-def has_encoder(agent, weights):
-    own = agent.net.encoder.state_dict()
-    return all(torch.equal(own[key], value) for key, value in weights.items())
-
-
-def test_convolutions_of_another_agent_can_be_taken_over(corridor, tmp_path):
-    weights = save_encoder(tmp_path / "ppo2", QUICK)
-    training = Training(QUICK, 1)
-    head = copy.deepcopy(training.agent.net.head.state_dict())
-    training.take_encoder(tmp_path / "ppo2")
-    assert has_encoder(training.agent, weights)
-    for key, value in training.learner.target.encoder.state_dict().items():
-        assert torch.equal(value, weights[key])
-    for key, value in training.agent.net.head.state_dict().items():
-        assert torch.equal(value, head[key])
-    agent = run(corridor(2), QUICK, tmp_path / "run")
-    assert not has_encoder(agent, weights)  # learning goes on with them
+def test_convolutions_of_another_agent_can_be_taken_over(trained):
+    other, folder = trained("ppo2")
+    training = Training(tiny("rainbow", "--init-encoder", folder), 2)
+    head = copy.deepcopy(training.agent.net.head)
+    training.start(None, Corridor(2))
+    for net in (training.agent.net, training.learner.target):
+        for one, theirs in ((net.encoder, other.net.encoder), (net.head, head)):
+            assert all(map(torch.equal, one.parameters(), theirs.parameters()))
 
 
 def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_path):
@@ -118,29 +86,10 @@ def test_a_replay_is_not_begun_with_where_it_would_mean_something_else(
     other = replaced(tiny("rainbow"), **change)
     with pytest.raises(UserError, match=give):
         Training(other, 1).start_from(source)
-    Training(replaced(other, init_replay=0), 1).start_from(source)
+    training = Training(replaced(other, init_replay=0), 1)
+    training.start_from(source)
+    assert training.seeded == training.replay.size == 0
     Training(tiny("rainbow", "--n-step", 9), 1).start_from(source)  # returns are summed when drawn
-
-
-def test_what_was_learned_is_saved_when_the_actors_are_gone(corridor, tmp_path, monkeypatch):
-    class Gone(LocalSteps):
-        """Actors of which nothing is left after 30 steps."""
-
-        left = 30
-
-        def wait(self):
-            self.left -= 1
-            if self.left < 0:
-                raise UserError("Ray is gone; continue with --resume")
-            return super().wait()
-
-    def playing(training, _, obs):
-        return nullcontext(Gone(training, corridor(2), obs))
-
-    monkeypatch.setattr("rainbow.actors.playing", playing)
-    with pytest.raises(UserError, match="Ray is gone"):
-        run(None, replaced(QUICK, num_envs=2, checkpoint_every=0), tmp_path)
-    assert load_checkpoint(tmp_path).counters["env_steps"] == 60
 
 
 def test_new_transitions_have_their_own_losses_as_priorities(corridor, tmp_path):
@@ -186,12 +135,6 @@ def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monk
     assert drawn[0] == pytest.approx(0.4 + 0.4 * QUICK.learning_starts / (steps or 200), abs=0.04)
     assert drawn[-1] == pytest.approx(0.8, abs=0.02)
     assert (drawn[len(drawn) // 2] == 0.8) == bool(steps)
-
-
-def test_learning_may_start_at_once(corridor, tmp_path):
-    config = replaced(QUICK, learning_starts=0, n_step=10, timesteps=40)
-    run(corridor(2), config, tmp_path / "run")
-    assert load_checkpoint(tmp_path / "run").counters["updates"] == 9
 
 
 def test_rows_after_a_resume_and_before_an_update_tell_what_was_learned_last(corridor, tmp_path):
