@@ -113,13 +113,13 @@ def test_mpirun_starts_the_file_by_its_first_line():
     assert done.returncode == 2 and "--pairs 0: expected" in done.stderr
 
 
-CRASH = """
-import sys
+FAILS = """
 from es.master import together
+from retro_agents.ground.errors import UserError
 
 def work(world):
-    if world.rank == 1:
-        raise ValueError("rank 1 is ill")
+    if world.rank == {rank}:
+        raise {error}("the disk is full")
     world.exchange(b"I would wait for ever")
 
 together(work)
@@ -127,9 +127,13 @@ together(work)
 
 
 @needs_mpirun
-def test_error_in_one_process_ends_those_that_wait_for_it():
-    done = with_mpi("-c", CRASH)
-    assert done.returncode != 0 and "ValueError: rank 1 is ill" in done.stderr
+@pytest.mark.parametrize(
+    ("rank", "error", "code", "says"),
+    [(1, "ValueError", 1, "ValueError: the disk"), (0, "UserError", 2, "error: the disk is full")],
+)
+def test_error_in_one_process_ends_those_that_wait_for_it(rank, error, code, says):
+    done = with_mpi("-c", FAILS.format(rank=rank, error=error))
+    assert done.returncode == code and says in done.stderr
 
 
 @needs_mpirun
@@ -144,25 +148,6 @@ def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
     assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
     assert "Traceback" not in said
     assert load_checkpoint(tmp_path).counters["generation"] > 0
-
-
-MISTAKE = """
-from es.master import together
-from retro_agents.ground.errors import UserError
-
-def work(world):
-    if world.rank == 0:
-        raise UserError("the disk is full")
-    world.exchange(b"I would wait for ever")
-
-together(work)
-"""
-
-
-@needs_mpirun
-def test_mistake_that_only_one_process_knows_of_ends_all_with_code_2():
-    done = with_mpi("-c", MISTAKE)
-    assert done.returncode == 2 and "error: the disk is full" in done.stderr
 
 
 def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch, capsys):

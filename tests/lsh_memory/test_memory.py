@@ -70,17 +70,6 @@ def test_memory_does_what_a_plain_list_would(walk, seed):
         np.testing.assert_allclose(getattr(memory.storage, name)[: len(memory)], want, rtol=1e-6)
 
 
-def test_near_duplicate_of_the_same_action_keeps_the_better_return():
-    memory = EpisodicMemory(SMALL)
-    x = np.arange(16.0)
-    first = memory.add(x, 1, 5.0)
-    assert memory.add(x * 3, 1, 9.0) == first and memory.add(x, 1, 2.0) == first
-    assert memory.add(x, 2, 1.0) != first  # another action is something else
-    assert len(memory) == 2 and memory.merged == 2
-    near = memory.query(x, 5)
-    assert dict(zip(near.actions.tolist(), near.returns.tolist(), strict=True)) == {1: 9.0, 2: 1.0}
-
-
 @pytest.mark.parametrize("factor", [1.0, 3.0, 1e-3])
 def test_at_one_all_that_are_equal_are_merged_and_no_others(factor):
     """Whatever their length: in fp32 the cosine of equal ones may be below 1."""
@@ -97,18 +86,6 @@ def test_nothing_is_merged_above_one():
     memory = EpisodicMemory(dataclasses.replace(SMALL, merge_above=1.1))
     assert memory.add_batch(np.ones((5, 16)), [0] * 5, [1.0] * 5).tolist() == [0, 1, 2, 3, 4]
     assert memory.merged == 0
-
-
-def test_entry_unused_for_longest_makes_room():
-    memory = EpisodicMemory(dataclasses.replace(SMALL, capacity=3))
-    axes = np.eye(16)
-    memory.add_batch(axes[:3], [0, 0, 0], [0.0, 1.0, 2.0])
-    memory.query(axes[0], 1)
-    assert memory.add(axes[3], 0, 3.0) == 1  # 0 was found since, 2 is younger
-    assert memory.add(axes[2], 0, 2.5) == 2  # merging is use too
-    assert memory.add(axes[4], 0, 4.0) == 0
-    assert memory.evicted == 2 and len(memory) == 3
-    assert not (memory.query(axes[1], 3).cosines > 0.5).any()
 
 
 def test_batches_give_what_single_calls_give(walk):
@@ -167,17 +144,6 @@ def test_actions_are_those_of_the_largest_return_or_value_among_near_entries(wal
     assert best != valued and ((-1 in best) == (within < 2.0))
 
 
-def test_action_values_leave_out_what_is_too_far():
-    memory = EpisodicMemory(SMALL)
-    axes = np.eye(16)
-    memory.add(axes[0], 0, 10.0)
-    memory.add(axes[0] + axes[1], 1, 20.0)  # at a distance of 0.77 from the first axis
-    assert memory.action_values(axes[0], within=0.78).values[1] == pytest.approx(20.0)
-    found = memory.action_values(axes[0], within=0.75)
-    assert found.values[0] == pytest.approx(10.0)
-    assert np.isnan(found.values[1]) and found.weights[1] == 0.0
-
-
 def test_empty_memory_knows_nothing():
     memory = EpisodicMemory(SMALL)
     assert len(memory.query(np.ones(16)).slots) == 0
@@ -222,31 +188,24 @@ def test_embeddings_that_all_point_one_way_are_told_apart(walk):
     assert recall(memory, queries + shift) < 0.8
 
 
-def test_memory_large_enough_to_have_a_centre_loads_with_it(walk, tmp_path):
-    memory = EpisodicMemory(MemoryConfig(32, 7, capacity=1_100, merge_above=1.1))
-    steps = walk(1_500, 32)
-    memory.add_batch(steps, np.arange(1_500) % 3, np.arange(1_500.0))
-    assert memory.storage.centre.any() and memory.evicted == 400
-    memory.save(tmp_path / "memory")
-    loaded = EpisodicMemory.load(tmp_path / "memory")
-    np.testing.assert_array_equal(loaded.storage.centre, memory.storage.centre)
-    queries = walk(100, 32, seed=1)
-    np.testing.assert_array_equal(
-        loaded.query_batch(queries).slots, memory.query_batch(queries).slots
-    )
-
-
-def test_loaded_memory_goes_on_like_the_one_saved(walk, tmp_path):
-    memory = EpisodicMemory(SMALL)
-    steps = walk(200, 16)
-    memory.add_batch(steps[:100], np.arange(100) % 3, np.arange(100.0))
+@pytest.mark.parametrize(
+    ("config", "count"),
+    [(SMALL, 100), (MemoryConfig(16, 3, capacity=1_100, merge_above=1.1), 1_200)],
+    ids=["small", "with a centre"],
+)
+def test_loaded_memory_goes_on_like_the_one_saved(walk, tmp_path, config, count):
+    memory = EpisodicMemory(config)
+    steps = walk(count + 100, 16)
+    memory.add_batch(steps[:count], np.arange(count) % 3, np.arange(float(count)))
+    assert memory.evicted > 0
+    assert (memory.merged == 0) == memory.storage.centre.any() == (config != SMALL)
     memory.query_batch(steps[:10])
     memory.save(tmp_path / "memory")
     memory.save(tmp_path / "memory")  # over the first
     loaded = EpisodicMemory.load(tmp_path / "memory")
-    assert loaded.config == SMALL and loaded.merged == memory.merged > 0
+    assert loaded.config == config and loaded.merged == memory.merged
     for each in (memory, loaded):
-        each.add_batch(steps[100:], np.arange(100) % 3, np.arange(100.0))
+        each.add_batch(steps[count:], np.arange(100) % 3, np.arange(100.0))
     assert (loaded.merged, loaded.evicted) == (memory.merged, memory.evicted)
     for name, array in memory.storage.arrays().items():
         np.testing.assert_array_equal(loaded.storage.arrays()[name], array)

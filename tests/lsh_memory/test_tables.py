@@ -1,23 +1,16 @@
 """datasketch's LSH tables as the memory's index."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from lsh_memory import EpisodicMemory, MemoryConfig
-from lsh_memory.storage import Storage
+from lsh_memory.tables import TableIndex
+from tests.lsh_memory import test_scan
 
 pytest.importorskip("datasketch")
-from lsh_memory.tables import TableIndex
-
-
-def filled(vectors):
-    storage = Storage(vectors.shape[1], len(vectors))
-    index = TableIndex(storage, seed=0)
-    for vector in vectors / np.linalg.norm(vectors, axis=1, keepdims=True):
-        slot = storage.next_slot()
-        storage.write(slot, vector, action=0, return_to_go=0.0)
-        index.insert(slot)
-    return storage, index
+filled = partial(test_scan.filled, kind=TableIndex)
 
 
 def test_an_entry_is_compared_if_any_band_agrees(walk):

@@ -105,13 +105,6 @@ def assert_same_weights(one, other, **tolerance):
         np.testing.assert_allclose(left, right, err_msg=name, **tolerance)
 
 
-def test_first_minibatch_finds_the_policy_unchanged():
-    config = replaced(TINY, epochs=1, minibatches=1)
-    _, metrics = learned(config)
-    assert metrics["kl"] == pytest.approx(0.0, abs=1e-6)
-    assert metrics["clipped"] == 0.0
-
-
 @pytest.mark.parametrize("flags", [{"microbatches": 3}, {"microbatches": 0}])
 def test_microbatches_make_the_same_step(monkeypatch, flags):
     monkeypatch.setattr("ppo2.learner.CACHED_ROWS", 6)  # of 16 in a minibatch
@@ -135,14 +128,6 @@ def test_gradients_are_clipped_to_the_norm():
     untouched, _ = make_batch(config)
     assert metrics["gradient_norm"] > 1e-3  # as it was before
     assert_same_weights(net, untouched, rtol=0, atol=1e-8)
-
-
-def test_the_learning_rate_follows_its_schedule():
-    falling = {"learning_rate": 4e-4, "learning_rate_schedule": "0:1,1:0.5"}
-    halfway, metrics = learned(replaced(TINY, **falling))
-    assert metrics["learning_rate"] == pytest.approx(3e-4)
-    constant, _ = learned(replaced(TINY, learning_rate=3e-4))
-    assert_same_weights(halfway, constant, rtol=1e-6)
 
 
 def slow_loss(net, batch, config, *, clip):

@@ -134,7 +134,7 @@ def test_a_bonus_with_a_value_function_of_its_own_goes_on_beyond_the_ends_of_epi
     np.testing.assert_allclose(found, plain + 0.5 * slow, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("flags", [{"noisy": True}, {"rnd": 0.1, "rnd_values": "two"}])
+@pytest.mark.parametrize("flags", [{}, {"noisy": True}, {"rnd": 0.1, "rnd_values": "two"}])
 def test_a_first_step_learns_from_the_policy_that_acted(corridor, flags):
     training, envs = Training(replaced(QUICK, minibatches=1, **flags), 3), corridor(3)
     obs = training.collector.play(envs, envs.reset()[0])
