@@ -11,7 +11,7 @@ from retro_agents.nets.actor_critic import ActorCritic, make_actor_critic
 from retro_agents.nets.baselines import read_baselines
 from retro_agents.nets.net_agent import ActorCriticAgent
 from retro_agents.nets.noisy import NoisyLinear
-from retro_agents.nets.transfer import check_parts
+from retro_agents.nets.transfer import check_encoder
 
 
 def make_net(config: PPO2Config) -> ActorCritic:
@@ -31,7 +31,7 @@ class PPO2Agent(ActorCriticAgent[PPO2Config]):
         if not str(init).endswith(".joblib"):
             super().start_from(init)
             return
-        check_parts("", self.config.net.encoder_parts, source=init)
+        check_encoder({}, vars(self.config.net), source=init)
         image = self.config.env.spec().observation_shape
         self.take(read_baselines(init, image=image), init)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from retro_agents.nets.initialise import POLICY_GAIN, VALUE_GAIN, orthogonal
-from retro_agents.nets.noisy import Noise, Noises, NoisyLinear, PlainLinear, sample_noises
+from retro_agents.nets.noisy import Noise, Noises, NoisyLinear, PlainLinear
 
 T = TypeVar("T")
 COSINES = 64
@@ -71,8 +71,12 @@ class QHead(nn.Module):
         return [getattr(self, name) for name in names if name in self._modules]
 
     def sample_noise(self, rows: int | None, device: torch.device) -> list[Noise | None]:
-        """Draws noise for one forward pass: one for the batch (rows None), or one for each row."""
-        return sample_noises(self.layers(), rows, device)
+        """Draws noise for one forward pass: one for the batch (rows None), or one for each row.
+        None for a layer without noise."""
+        return [
+            layer.sample_noise(rows, device) if isinstance(layer, NoisyLinear) else None
+            for layer in self.layers()
+        ]
 
     def sample_fractions(self, rows: int, device: torch.device) -> Tensor | None:
         """Draws fractions [rows,N] from 0 to 1 for one forward pass; None without quantiles."""

@@ -15,7 +15,7 @@ from retro_agents.contract.policy import Act, Actions, Flags, Images, Play, one_
 from retro_agents.ground.device import computes_in_bf16, one_thread
 from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_critic
 from retro_agents.nets.noisy import Noises
-from retro_agents.nets.transfer import check_parts, check_strides, load_net
+from retro_agents.nets.transfer import check_encoder, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.distrust import reading
@@ -114,10 +114,7 @@ class NetAgent(Generic[Net, Config]):
     def load_weights(self, saved: Checkpoint) -> None:
         """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
-        parts = (config.get("encoder_parts", "") for config in (theirs, ours))
-        check_parts(*parts, source=saved.folder)
-        widths = (config.get("widths", "") for config in (theirs, ours))
-        check_strides(*widths, source=saved.folder)
+        check_encoder(theirs, ours, source=saved.folder)
         known = [name for name in fields(self.config, "shape") if name in theirs]
         flags = [flag_with(name, theirs[name]) for name in known if theirs[name] != ours[name]]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
@@ -145,7 +142,7 @@ class NetAgent(Generic[Net, Config]):
         """Take the weights of a net from `source`. flags: those that make a net of its shape, if
         known. Raises UserError if its shape is another one."""
         same = f"give {' '.join(flags)}" if flags else "use the same settings of the net"
-        load_net(self.net, weights, source=source, instead=same)
+        load_net(self.net, weights, f"{source} holds a net of another shape ({{}}); {same}")
 
 
 class PolicyAgent(NetAgent[Net, Config]):

@@ -73,13 +73,3 @@ class PlainLinear(nn.Linear):
 def signed_root(x: Tensor) -> Tensor:
     """f(x) = sgn(x) √|x|, the paper's transform of the Gaussian."""
     return x.sign() * x.abs().sqrt()
-
-
-def sample_noises(
-    layers: Sequence[nn.Module], rows: int | None, device: torch.device
-) -> list[Noise | None]:
-    """Draws noise for each layer in turn; None for a layer without noise."""
-    return [
-        layer.sample_noise(rows, device) if isinstance(layer, NoisyLinear) else None
-        for layer in layers
-    ]

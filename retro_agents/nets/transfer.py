@@ -17,16 +17,8 @@ from retro_agents.run.config import flat
 from retro_agents.run.distrust import reading
 
 PREFIX = "encoder."
-
-
-def load_net(
-    net: nn.Module, weights: Mapping[str, Tensor], *, source: Path | str, instead: str
-) -> None:
-    """Give `net` these weights from `source`.
-
-    Raises UserError if their shape is another one; `instead` says what to do.
-    """
-    _fit(net, weights, f"{source} holds a net of another shape ({{}}); {instead}")
+WEIGHTLESS = "encoder_parts", "widths"
+"""Settings by which nets of equal weights differ."""
 
 
 def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) -> None:
@@ -37,28 +29,27 @@ def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) ->
     """
     state, made = _encoder_weights(source, encoder.image)
     name = made.get("encoder", "unnamed")
-    check_parts(made.get("encoder_parts", ""), settings.encoder_parts, source=source)
-    check_strides(made.get("widths", ""), settings.widths, source=source)
+    check_encoder(made, vars(settings), source=source)
     same = "the same --encoder, image, colour and frame stack"
-    _fit(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
+    load_net(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
 
 
-def check_parts(theirs: str, ours: str, *, source: Path | str) -> None:
-    """Raises UserError if the net in `source` has other --encoder-parts. Some parts have no
-    weights, so the weights alone would fit."""
-    found, wanted = ({part.strip() for part in text.split(",")} for text in (theirs, ours))
+def check_encoder(
+    theirs: Mapping[str, Any], ours: Mapping[str, Any], *, source: Path | str
+) -> None:
+    """Raises UserError if the encoder in `source` has other --encoder-parts, or other strides in
+    --widths, than ours: its weights alone would fit. theirs, ours: flat configs."""
+    parts, widths = ([one.get(name, "") for one in (theirs, ours)] for name in WEIGHTLESS)
+    found, wanted = ({part.strip() for part in text.split(",")} for text in parts)
     if found != wanted:
         raise UserError(
-            f"{source} holds an encoder with the parts {theirs!r}, not {ours!r}: give the same "
-            "--encoder-parts"
+            f"{source} holds an encoder with the parts {parts[0]!r}, not {parts[1]!r}: give the "
+            "same --encoder-parts"
         )
-
-
-def check_strides(theirs: str, ours: str, *, source: Path | str) -> None:
-    """Raises UserError if the net in `source` has other strides in --widths."""
-    if parse_widths(theirs)[1] != parse_widths(ours)[1]:
+    if parse_widths(widths[0])[1] != parse_widths(widths[1])[1]:
         raise UserError(
-            f"{source} holds an encoder with --widths {theirs!r}, not {ours!r}: give the same"
+            f"{source} holds an encoder with --widths {widths[0]!r}, not {widths[1]!r}: give the "
+            "same"
         )
 
 
@@ -71,8 +62,9 @@ def follow(net: nn.Module, other: nn.Module, *, rate: float) -> None:
         value.lerp_(aim, rate)
 
 
-def _fit(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
-    """Give a module these weights. Raises UserError, `otherwise` with the reason, on a mismatch."""
+def load_net(module: nn.Module, weights: Mapping[str, Tensor], otherwise: str) -> None:
+    """Give a module these weights. Raises UserError on a mismatch: `otherwise`, with the reason in
+    place of its {}."""
     ours = module.state_dict()
     for name in (*ours, *weights):
         wanted, found = (

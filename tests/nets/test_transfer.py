@@ -12,7 +12,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.nets.encoders import encoder_of, make_encoder
 from retro_agents.nets.settings import NetSettings
-from retro_agents.nets.transfer import check_parts, follow, load_encoder
+from retro_agents.nets.transfer import check_encoder, follow, load_encoder
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.config import replaced
 
@@ -73,7 +73,8 @@ def test_another_encoder_is_refused_by_name(tmp_path, name, image):
 
 
 def test_parts_without_weights_are_told_apart(tmp_path):
-    check_parts("shifted,attention", " attention, shifted", source="there")  # in any order
+    parts = ({"encoder_parts": text} for text in ("shifted,attention", " attention, shifted"))
+    check_encoder(*parts, source="there")  # in any order
     source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
     with pytest.raises(UserError, match="--encoder-parts"):
         load_encoder(make_encoder("nature", IMAGE), source, NetSettings(encoder_parts="shifted"))
