@@ -227,21 +227,9 @@ class Collector:
         return images, actions, logp, values, after
 
     def add(self, outcome: Outcome, *, levels: Sequence[str], part: slice) -> None:
-        """Store the outcome of that part's actions, [n]. infos are of all environments; levels [n]
-        are those played from now on."""
-        self.count(outcome, part=part)
-        self.rollout.add_outcomes(
-            outcome,
-            progress=self.progress[part],
-            levels=np.array([number_of(level) for level in levels]),
-            part=part,
-        )
-
-    def count(self, outcome: Outcome, *, part: slice) -> None:
-        """Count a step of that part, and its ended episodes.
-
-        env_steps grow when the last part has stepped.
-        """
+        """Store the outcome of that part's actions, [n], and count the step and its ended episodes.
+        infos are of all environments; levels [n] are those played from now on. env_steps grow when
+        the last part has stepped."""
         rewards, terminated, truncated, infos = outcome
         env_steps = self.env_steps + self.num_envs * self.group.size
         self.progress[part][self.starts[part]] = 0.0
@@ -251,6 +239,12 @@ class Collector:
             self.ended.append((env_steps, self.share.start + episode["env"], episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
+        self.rollout.add_outcomes(
+            outcome,
+            progress=self.progress[part],
+            levels=np.array([number_of(level) for level in levels]),
+            part=part,
+        )
 
     def chance(self, count: int) -> Tensor:
         """Draws `count` numbers from 0 to 1 for each row of the rollout's batch, [T·N,count], each

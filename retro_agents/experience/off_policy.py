@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.episodes import episodes_of, left_by
-from retro_agents.experience.replay import Replay, frames_of
+from retro_agents.experience.replay import Replay
 from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike, seed_replay
 from retro_agents.ground import seeding
 from retro_agents.ground.device import memory_for, prepare_device
@@ -32,15 +32,17 @@ BESIDE = 24
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
     """Makes an empty replay for an agent's config; capacity: of another size. Raises UserError if
     it is too short to learn from, or there is no memory for it."""
-    steps, frames = capacity or config.replay_size, frames_of(config.env.spec())
-    size = steps * (prod(frames["frame_shape"]) + BESIDE)
+    steps, spec = capacity or config.replay_size, config.env.spec()
+    frame = spec.channels, *spec.observation_shape[1:]
+    size = steps * (prod(frame) + BESIDE)
     advice = "give a smaller --replay-size"
     try:
         with memory_for(f"a replay of {steps:,} steps", instead=advice, size=size):
             return Replay(
                 steps,
                 num_envs,
-                **frames,
+                frame_shape=frame,
+                steps_back=spec.steps_back,
                 n_step=config.n_step,
                 gamma=config.gamma,
                 alpha=config.priority_alpha,

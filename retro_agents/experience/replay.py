@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contract.envs import EnvSpec
 from retro_agents.contract.frames import stacked
 from retro_agents.experience.sum_tree import SumTree
 from retro_agents.ground.arrays import Rows, pieces, whole
@@ -46,14 +45,6 @@ class Batch:
     discounts: NDArray[np.float32]
     weights: NDArray[np.float32]
     indices: Ints
-
-
-def frames_of(spec: EnvSpec) -> dict[str, Any]:
-    """The arguments of `Replay` that describe a spec's observations."""
-    return {
-        "frame_shape": (spec.channels, *spec.observation_shape[1:]),
-        "steps_back": spec.steps_back,
-    }
 
 
 class Replay:
