@@ -31,7 +31,6 @@ def test_actions_are_drawn_with_their_probabilities():
     ],
 )
 def test_actions_are_chosen_as_the_way_to_play_says(play, shares):
-    torch.manual_seed(0)
     log_probs = torch.tensor([0.2, 0.5, 0.3]).log().expand(20_000, 3)
     found = torch.bincount(choose(log_probs, play), minlength=3) / 20_000
     torch.testing.assert_close(found, torch.tensor(shares), atol=0.02, rtol=0.0)
@@ -59,7 +58,6 @@ def test_actor_critic_gives_logits_and_every_value():
 
 
 def test_noise_is_that_of_each_row_and_none_means_the_mean_weights():
-    torch.manual_seed(0)
     config = replaced(PPO2Config(), image_height=36, image_width=36, hidden=8)
     net = make_actor_critic(config, linear=NoisyLinear)
     images = torch.randint(256, (2, 4, 36, 36), dtype=torch.uint8)

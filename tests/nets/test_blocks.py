@@ -19,7 +19,6 @@ from retro_agents.nets.blocks import (
 
 
 def test_attention_is_what_a_loop_over_places_makes():
-    torch.manual_seed(0)
     layer, x = SelfAttention(16), torch.randn(2, 16, 3, 4)
     layer.gamma.data.fill_(0.7)
     q, k, v = (conv.weight[:, :, 0, 0] for conv in (layer.query, layer.key, layer.value))
@@ -36,7 +35,6 @@ def test_attention_is_what_a_loop_over_places_makes():
 
 
 def test_attention_over_frames_is_what_a_loop_over_places_and_frames_makes():
-    torch.manual_seed(0)
     layer, x = FrameAttention(16, 3), torch.randn(2, 3, 16, 2, 4)
     layer.places.data.normal_()
     q, k, v = (conv.weight[:, :, 0, 0] for conv in (layer.query, layer.key, layer.value))
@@ -51,7 +49,6 @@ def test_attention_over_frames_is_what_a_loop_over_places_and_frames_makes():
 
 
 def test_standardised_weights_have_mean_0_and_deviation_1_for_each_output():
-    torch.manual_seed(0)
     layer, x = StandardisedConv(3, 4, 3, padding=1), torch.randn(2, 3, 5, 5)
     weight = layer.weight.detach().flatten(1).numpy()
     weight = (weight - weight.mean(1, keepdims=True)) / weight.std(1, keepdims=True)
@@ -61,7 +58,6 @@ def test_standardised_weights_have_mean_0_and_deviation_1_for_each_output():
 
 
 def test_batch_norm_learns_by_the_batch_and_acts_by_what_it_has_seen():
-    torch.manual_seed(0)
     layer, x = BatchNorm(3), 5.0 + 2.0 * torch.randn(64, 3, 4, 4)
     learned = layer(x)
     torch.testing.assert_close(learned.mean(dim=(0, 2, 3)), torch.zeros(3), atol=1e-4, rtol=0)
@@ -79,7 +75,6 @@ def test_batch_norm_learns_by_the_batch_and_acts_by_what_it_has_seen():
 
 @pytest.mark.parametrize("block", [ResidualBlock(4, ["swish"]), None])
 def test_swish_replaces_every_relu_of_a_block(block):
-    torch.manual_seed(0)
     x, swish = torch.randn(2, 4, 5, 5), lambda x: x * x.sigmoid()
     if block is None:
         block = XResidualBlock(4, 4, stride=1, parts=["swish"])
@@ -90,7 +85,6 @@ def test_swish_replaces_every_relu_of_a_block(block):
 
 
 def test_block_of_xresnet_takes_the_largest_where_it_is_told():
-    torch.manual_seed(0)
     block = XResidualBlock(4, 4, stride=2, parts=["max-strides", "max-shortcut"])
     x = torch.randn(2, 4, 7, 7)
     largest = lambda x: functional.max_pool2d(x, 2, ceil_mode=True)  # noqa: E731
@@ -99,7 +93,6 @@ def test_block_of_xresnet_takes_the_largest_where_it_is_told():
 
 
 def test_squeeze_excite_gates_channels_by_their_means():
-    torch.manual_seed(0)
     layer, x = SqueezeExcite(8), torch.randn(2, 8, 3, 3)
     first, second = layer.gates[1], layer.gates[3]
     means = x.mean(dim=(2, 3))
@@ -110,7 +103,6 @@ def test_squeeze_excite_gates_channels_by_their_means():
 
 
 def test_separable_convolution_equals_the_full_one_of_its_factors():
-    torch.manual_seed(0)
     layer, x = convolution(2, 5, parts=["separable"]), torch.randn(3, 2, 6, 6)
     each, across = layer
     kernel = torch.zeros(5, 2, 3, 3)
@@ -122,7 +114,6 @@ def test_separable_convolution_equals_the_full_one_of_its_factors():
 
 
 def test_group_norm_gives_each_group_of_channels_mean_0_and_deviation_1():
-    torch.manual_seed(0)
     found = convolution(3, 12, parts=["group-norm"])(torch.randn(2, 3, 8, 8))
     groups = found.view(2, 4, -1)  # the most of 8 that 12 channels divide into
     torch.testing.assert_close(groups.mean(dim=2), torch.zeros(2, 4), atol=1e-5, rtol=0)
@@ -130,7 +121,6 @@ def test_group_norm_gives_each_group_of_channels_mean_0_and_deviation_1():
 
 
 def test_spectral_convolution_stretches_no_patch_and_has_pytorchs_gradient():
-    torch.manual_seed(0)
     layer, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
     bias = layer.bias[:, None, None]
 
@@ -142,7 +132,6 @@ def test_spectral_convolution_stretches_no_patch_and_has_pytorchs_gradient():
         torch.testing.assert_close(layer(x), plain / largest() + bias)
         layer.weight.data.add_(torch.randn(5, 3, 3, 3))  # now its vector is another one
     assert not [*layer.buffers()]  # so threads and a moving average share all that it has
-    torch.manual_seed(0)
     ours, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
     theirs = torch.nn.Conv2d(3, 5, 3, padding=1)
     theirs.load_state_dict({"weight": ours.weight, "bias": ours.bias})
@@ -155,7 +144,6 @@ def test_spectral_convolution_stretches_no_patch_and_has_pytorchs_gradient():
 
 @pytest.mark.parametrize(("outputs", "stride"), [(4, 1), (6, 1), (4, 2), (6, 2)])
 def test_block_of_xresnet_adds_the_input_at_its_own_size(outputs, stride):
-    torch.manual_seed(0)
     block = XResidualBlock(4, outputs, stride=stride, parts=[])
     x = torch.randn(2, 4, 7, 7)
     block.second.weight.data.zero_()

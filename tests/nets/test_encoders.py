@@ -25,7 +25,6 @@ def images(channels=4, height=84, width=84):
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("image", [(1, 84, 84), (3, 84, 84), (4, 84, 84), (24, 64, 96)])
 def test_encoder_says_how_wide_its_output_is_whatever_the_layout_in_memory(name, image):
-    torch.manual_seed(0)
     encoder = make_encoder(name, image)
     fast = encoder(images(*image))
     assert fast.shape == (2, encoder.features)
@@ -34,7 +33,6 @@ def test_encoder_says_how_wide_its_output_is_whatever_the_layout_in_memory(name,
 
 
 def test_pixels_are_scaled_to_one():
-    torch.manual_seed(0)
     layer = PixelConv(2, 3, 3)
     obs = torch.randint(256, (2, 2, 5, 5), dtype=torch.uint8)
     want = torch.nn.functional.conv2d(obs.float() / 255.0, layer.weight, layer.bias)
@@ -43,7 +41,6 @@ def test_pixels_are_scaled_to_one():
 
 @pytest.mark.parametrize("name", ["impala", "mobilenet"])
 def test_pooled_features_are_the_means_of_the_last_channels(name):
-    torch.manual_seed(0)
     whole = make_encoder(name, (4, 84, 84), widths=(4, 8, 12))
     pooled = make_encoder(name, (4, 84, 84), widths=(4, 8, 12), pool=True)
     pooled.load_state_dict(whole.state_dict())
@@ -88,7 +85,6 @@ def test_what_an_encoder_cannot_be_is_refused_in_one_line(name, options, words):
 
 
 def test_separable_convolution_equals_the_full_one_of_its_factors():
-    torch.manual_seed(0)
     each, relu, across, _ = separable(3, 5, stride=2)
     x = torch.randn(2, 3, 9, 9)
     kernel = torch.zeros(3, 3, 3, 3)
@@ -101,7 +97,6 @@ def test_separable_convolution_equals_the_full_one_of_its_factors():
 
 
 def test_mobilenet_tells_images_apart_before_it_has_learnt():
-    torch.manual_seed(0)
     encoder = make_encoder("mobilenet", (4, 84, 84))
     blocks = torch.randint(256, (16, 4, 6, 6), dtype=torch.uint8)
     obs = blocks.repeat_interleave(14, dim=2).repeat_interleave(14, dim=3)
@@ -119,7 +114,6 @@ def test_widths_are_read_as_flags_spell_them():
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_shifted_pixels_lie_around_zero_also_at_the_border(name):
-    torch.manual_seed(0)
     plain, shifted = (
         make_encoder(name, (4, 64, 64)),
         make_encoder(name, (4, 64, 64), parts=["shifted"]),
@@ -135,7 +129,6 @@ def test_shifted_pixels_lie_around_zero_also_at_the_border(name):
 
 
 def test_pool_first_takes_means_before_the_last_relu():
-    torch.manual_seed(0)
     widths = (4, 8, 12)
     pooled = make_encoder("impala", (4, 64, 64), widths=widths, pool=True, parts=["pool-first"])
     before = pooled.convolutions[:-3](images(4, 64, 64))
@@ -144,7 +137,6 @@ def test_pool_first_takes_means_before_the_last_relu():
 
 
 def test_max_pool_keeps_the_largest_of_each_part_of_the_image():
-    torch.manual_seed(0)
     widths = (4, 8, 12)
     whole = make_encoder("impala", (4, 96, 96), widths=widths)
     pooled = make_encoder("impala", (4, 96, 96), widths=widths, parts=["max-pool"])
@@ -233,7 +225,6 @@ def test_blocks_of_xresnet_have_the_strides_that_they_are_told():
 
 
 def test_a_convolution_on_blocks_of_pixels_is_the_strided_one():
-    torch.manual_seed(0)
     convolution = PixelConv(4, 16, 8, stride=4).double()
     images = torch.randint(0, 256, (2, 4, 20, 36), dtype=torch.uint8)
     weights = in_blocks(convolution.weight / 255, 4)

@@ -64,7 +64,6 @@ def test_actor_critic_starts_almost_indifferent():
 
 
 def test_xavier_weights_fill_their_bounds_and_kaimings_keep_the_size_behind_a_relu():
-    torch.manual_seed(0)
     encoder, hidden = impala((3, 64, 64), widths=(4, 8)), PlainLinear(200, 50)
     for module in (encoder, hidden):
         xavier(module)

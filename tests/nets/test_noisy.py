@@ -11,7 +11,6 @@ CPU = torch.device("cpu")
 @torch.no_grad()
 @pytest.mark.parametrize("rows", [(5,), (ROWS,), (ROWS // 2, 2)])
 def test_output_equals_the_materialised_noisy_matrix(rows):
-    torch.manual_seed(0)
     layer = NoisyLinear(6, 9)
     noise_in, noise_out = noise = layer.sample_noise(None, CPU)
     assert noise_in.min() < 0 < noise_in.max() and noise_out.min() < 0 < noise_out.max()
@@ -30,7 +29,6 @@ def test_output_equals_the_materialised_noisy_matrix(rows):
 
 @pytest.mark.parametrize("count", [3, ROWS])
 def test_noise_by_row_gives_each_row_its_own_matrix_in_either_mode(count):
-    torch.manual_seed(0)
     layer = NoisyLinear(6, 4)
     noise_in, noise_out = layer.sample_noise(count, CPU)
     x = torch.randn(count, 6)
@@ -42,7 +40,6 @@ def test_noise_by_row_gives_each_row_its_own_matrix_in_either_mode(count):
 
 
 def test_noise_is_factorised_transformed_and_spread_as_in_the_paper():
-    torch.manual_seed(0)
     noise_in, noise_out = NoisyLinear(7, 5).sample_noise(None, CPU)
     assert noise_in.shape == (7,) and noise_out.shape == (5,)
     x = torch.tensor([-4.0, 0.0, 9.0])
@@ -54,7 +51,6 @@ def test_noise_is_factorised_transformed_and_spread_as_in_the_paper():
 
 @pytest.mark.parametrize("streams", ["shared", "separate"])
 def test_dueling_head_adds_value_and_centred_advantage(streams):
-    torch.manual_seed(0)
     head = QHead(8, actions=3, atoms=5, hidden=16, noisy=False, streams=streams)
     features = torch.randn(4, 8)
     out = head(features)
@@ -95,7 +91,6 @@ def slow_quantile(head, features, noise, fraction):
 @pytest.mark.parametrize("own", [False, True], ids=["one noise", "noise by row"])
 @pytest.mark.parametrize("drawn", [False, True], ids=["middles", "drawn"])
 def test_quantiles_match_the_slow_oracle(streams, own, drawn):
-    torch.manual_seed(0)
     head = QHead(8, actions=3, atoms=1, hidden=16, streams=streams, quantiles=4)
     features, noise = torch.randn(5, 8), head.sample_noise(5 if own else None, CPU)
     fractions = head.sample_fractions(5, CPU) if drawn else None
