@@ -1,64 +1,33 @@
-from contextlib import closing, nullcontext
+from contextlib import closing
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from ppo2.agent import PPO2Agent, make_net
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.on_policy import check_run
 from retro_agents.experience.values import next_values
-from retro_agents.games.families import env_settings
 from retro_agents.games.retro.make import make_vec
 from retro_agents.ground.errors import UserError
-from retro_agents.nets.actor_critic import ActorCritic
-from retro_agents.nets.encoders import make_encoder
-from retro_agents.nets.heads import ActorCriticHead
 from retro_agents.run.agents import find
-from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
-from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import tiny
 from tests.games.retro.conftest import BRAMBLE
 
 
-class Settings:
-    def __init__(self, timesteps, **env):
-        self.run = RunSettings(timesteps=timesteps)
-        small = {"image_height": 36, "image_width": 36}
-        self.env = replaced(env_settings().default_factory(), **small, **env)
-
-
-class Plain:
+def policy_of(*flags):
     """A policy of chance, with a net that is never trained."""
-
-    device = torch.device("cpu")
-
-    def __init__(self, timesteps=240, **env):
-        torch.manual_seed(0)
-        self.config = Settings(timesteps, **env)
-        encoder = make_encoder("data-efficient", self.config.env.observation_shape)
-        self.net = ActorCritic(
-            encoder,
-            hidden=torch.nn.Linear(encoder.features, 8),
-            core=None,
-            head=ActorCriticHead(8, actions=7),
-        )
-
-    def autocast(self):
-        return nullcontext()
-
-    def no_state(self, rows):
-        return torch.zeros(rows, 0)
-
-    @torch.no_grad()
-    def evaluate(self, images, *, state, starts):
-        logits, values, after = self.net(images, state=state, starts=starts)
-        return logits.log_softmax(dim=1), values, after
+    config = tiny("ppo2", "--timesteps", "240", *flags)
+    torch.manual_seed(0)
+    return PPO2Agent(make_net(config), config)
 
 
 def collector_of(num_envs, *, policy=None, **settings):
-    return Collector(policy or Plain(), num_envs, rollout_steps=16, return_gamma=0.9, **settings)
+    return Collector(
+        policy or policy_of(), num_envs, rollout_steps=16, return_gamma=0.9, **settings
+    )
 
 
 def test_a_part_waits_for_its_own_emulators_only(corridor):
@@ -80,7 +49,7 @@ def test_every_step_of_a_rollout_is_told(corridor):
 
 
 def test_the_last_rollout_ends_with_the_run(corridor):
-    collector, envs = collector_of(2, policy=Plain(timesteps=36)), corridor(2)
+    collector, envs = collector_of(2, policy=policy_of("--timesteps", "36")), corridor(2)
     obs = collector.play(envs, envs.reset()[0])
     collector.begin_rollout()
     collector.play(envs, obs)
@@ -117,7 +86,7 @@ def test_values_of_states_reached_are_those_before_a_reset(corridor):
 
 
 def test_progress_and_ended_episodes_are_kept_by_environment(corridor):
-    collector, envs = collector_of(1, policy=Plain(reward_scale=0.5)), corridor(1)
+    collector, envs = collector_of(1, policy=policy_of("--reward-scale", "0.5")), corridor(1)
     obs, _ = envs.reset()
     for action in (1, 1, 1, 1, 1, 0):  # the fourth step falls into the hole
         collector.act(obs, slice(0, 1))
@@ -145,7 +114,7 @@ def test_a_run_whose_levels_were_remote_is_not_gone_on_with():
 def test_frames_that_are_put_together_on_the_device_are_the_observations(colour):
     rollouts = []
     for graphs in (False, True):
-        policy = Plain(colour=colour, episode_steps=9)
+        policy = policy_of("--colour", colour, "--episode-steps", "9")
         collector = collector_of(4, policy=policy, graphs=graphs, act_parts=2)
         assert (collector.frames is not None) == graphs
         with closing(make_vec([BRAMBLE], num_envs=4, config=policy.config.env)) as envs:
