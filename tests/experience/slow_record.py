@@ -30,8 +30,8 @@ class Step:
 class World:
     """Scripted environments that keep the whole past, written for clearness only."""
 
-    def __init__(self, num_envs, lengths, ends, seed=0):
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, num_envs, lengths, ends=("terminated", "truncated")):
+        self.rng = np.random.default_rng(0)
         self.count = 1
         self.lengths, self.ends = lengths, ends
         self.episodes: list[list[list[Step]]] = [[[]] for _ in range(num_envs)]
@@ -124,6 +124,14 @@ def make_replay(capacity, num_envs, **options):
         alpha=0.5,
         **options,
     )
+
+
+def played(replay, steps, *world):
+    """The world in which the environments of a replay have played so many steps."""
+    made = World(replay.num_envs, *world)
+    for _ in range(steps):
+        made.step(replay)
+    return made
 
 
 def drawable(replay):

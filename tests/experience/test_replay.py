@@ -11,6 +11,7 @@ from tests.experience.slow_record import (
     assert_all_drawable_are_right,
     drawable,
     make_replay,
+    played,
 )
 
 
@@ -18,7 +19,7 @@ from tests.experience.slow_record import (
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_every_drawable_transition_matches_the_slow_record(num_envs, lengths):
     replay = make_replay(40 * num_envs, num_envs)
-    world = World(num_envs, lengths, ["terminated", "truncated"])
+    world = World(num_envs, lengths)
     for step in range(130):  # round each ring three times
         world.step(replay)
         if step % 7 == 0:
@@ -28,7 +29,7 @@ def test_every_drawable_transition_matches_the_slow_record(num_envs, lengths):
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_before_wraparound_exactly_the_complete_transitions_are_drawable(num_envs):
     replay = make_replay(200 * num_envs, num_envs)
-    world = World(num_envs, [1, 2, 5, 8], ["terminated", "truncated"])
+    world = World(num_envs, [1, 2, 5, 8])
     for _ in range(60):
         before = set(drawable(replay))
         completed = world.step(replay)
@@ -40,7 +41,7 @@ def test_before_wraparound_exactly_the_complete_transitions_are_drawable(num_env
 
 def test_an_episode_that_is_cut_ends_at_its_newest_observation():
     replay = make_replay(40 * 3, 3)
-    world = World(3, [1, 4, 7], ["terminated", "truncated"])
+    world = World(3, [1, 4, 7])
     rng = np.random.default_rng(0)
     for step in range(130):
         world.step(replay)
@@ -58,7 +59,7 @@ def test_rows_that_come_apart_are_remembered_as_if_together():
             return np.concatenate([apart.add(*(x[a:b] for x in arrays), first=a) for a, b in ends])
 
     together, apart = make_replay(120, 3), make_replay(120, 3)
-    worlds = [World(3, [1, 4, 7], ["terminated", "truncated"]) for _ in range(2)]
+    worlds = [World(3, [1, 4, 7]) for _ in range(2)]
     for _ in range(90):
         complete = [world.step(to) for world, to in zip(worlds, (together, Parts()), strict=True)]
         assert sorted(complete[0]) == sorted(complete[1])
@@ -73,9 +74,7 @@ def test_rows_that_come_apart_are_remembered_as_if_together():
 
 def test_stacks_that_cross_the_write_head_are_not_drawn():
     replay = make_replay(30, 1)
-    world = World(1, [10_000], ["terminated"])
-    for _ in range(75):
-        world.step(replay)
+    played(replay, 75, [10_000])
     behind = (replay.heads[0] + np.arange(STACK - 1)) % 30
     assert (replay.tree.leaves[behind] == 0.0).all()
     assert len(drawable(replay)) == 30 - N_STEP - (STACK - 1)
@@ -83,9 +82,7 @@ def test_stacks_that_cross_the_write_head_are_not_drawn():
 
 def test_draw_is_stratified_and_weights_follow_the_formula():
     replay = make_replay(200, 1)
-    world = World(1, [9], ["terminated"])
-    for _ in range(150):
-        world.step(replay)
+    played(replay, 150, [9], ["terminated"])
     indices = drawable(replay)
     losses = np.linspace(0.0, 5.0, len(indices))
     replay.update_priorities(indices, losses)
@@ -103,9 +100,7 @@ def test_draw_is_stratified_and_weights_follow_the_formula():
 
 def test_new_transitions_get_the_largest_priority_seen_or_all_the_same():
     replay = make_replay(100, 1)
-    world = World(1, [1000], ["terminated"])
-    for _ in range(10):
-        world.step(replay)
+    world = played(replay, 10, [1000])
     replay.update_priorities(drawable(replay)[:2], np.array([24.9, 3.0]))
     replay.update_priorities(drawable(replay)[:2], np.array([0.1, 0.1]))
     world.step(replay)
@@ -113,9 +108,7 @@ def test_new_transitions_get_the_largest_priority_seen_or_all_the_same():
     replay.update_priorities(drawable(replay)[:2], np.array([-0.2, 0.3]))  # rounding, exaggerated
     assert np.isfinite(replay.tree.total) and replay.max_priority == pytest.approx(5.0)
     replay = make_replay(100, 1, prioritised=False)
-    world = World(1, [1000], ["terminated"])
-    for _ in range(10):
-        world.step(replay)
+    played(replay, 10, [1000])
     replay.update_priorities(drawable(replay)[:2], np.array([24.9, 3.0]))
     assert set(replay.tree.leaves[drawable(replay)]) == {1.0}
     with pytest.raises(ValueError, match="no transition"):

@@ -1,29 +1,33 @@
 """Replays that go on from another one, or from recorded episodes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from ppo2.config import PPO2Config
 from retro_agents.experience.episodes import Episode
 from retro_agents.experience.replay import SLOT_FIELDS
-from retro_agents.experience.replay_seed import as_replay, seed
+from retro_agents.experience.replay_seed import as_replay, check_seen_alike, seed
 from retro_agents.ground.arrays import whole
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import check_alike
+from retro_agents.run.config import from_dict, replaced
 from tests.experience.slow_record import (
     GAMMA,
     N_STEP,
     STACK,
-    World,
     drawable,
     make_replay,
     number_of,
+    played,
 )
 
 
 @pytest.mark.parametrize("steps", [20, 130])
 def test_restored_replay_draws_and_goes_on_alike(steps):
     replay = make_replay(80, 2)
-    world = World(2, [6, 3], ["terminated", "truncated"])
-    for _ in range(steps):
-        world.step(replay)
+    world = played(replay, steps, [6, 3])
     replay.update_priorities(drawable(replay)[:5], np.arange(5.0))
     copy = make_replay(80, 2)
     copy.restore({name: whole(replay.arrays(), name).copy() for name in replay.arrays()})
@@ -42,17 +46,13 @@ def test_restored_replay_draws_and_goes_on_alike(steps):
 
 def test_a_checkpoint_takes_no_second_replay_and_a_full_ring_begins_at_its_start():
     replay = make_replay(80, 2)
-    world = World(2, [6, 3], ["terminated", "truncated"])
-    for _ in range(20):
-        world.step(replay)
+    world = played(replay, 20, [6, 3])
     saved = replay.arrays()
     for name in SLOT_FIELDS:
         assert all(np.shares_memory(part, getattr(replay, name)) for part in saved[name])
         assert sum(map(len, saved[name])) == replay.size < 80
     replay, smaller = make_replay(80, 1), make_replay(20, 1)
-    world = World(1, [1000], ["terminated"])
-    for _ in range(20):
-        world.step(replay)
+    world = played(replay, 20, [1000])
     smaller.restore(replay.arrays())
     world.step(smaller)
     assert smaller.heads.tolist() == [1] and smaller.size == 20
@@ -62,9 +62,7 @@ def test_a_checkpoint_takes_no_second_replay_and_a_full_ring_begins_at_its_start
 @pytest.mark.parametrize("target_envs", [1, 2])
 def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
     replay = make_replay(120, 3)
-    world = World(3, [6, 3, 11], ["terminated", "truncated"])
-    for _ in range(steps):
-        world.step(replay)
+    world = played(replay, steps, [6, 3, 11])
     seeded = make_replay(400, target_envs)
     taken = seed(seeded, replay.arrays(), count)
     indices = drawable(seeded)
@@ -88,9 +86,7 @@ def test_seeded_replay_holds_only_true_transitions(steps, count, target_envs):
 
 def test_what_was_cut_stays_so_where_a_seeded_replay_seeds_another():
     replay = make_replay(80, 2)
-    world = World(2, [1000], ["terminated"])
-    for _ in range(130):
-        world.step(replay)
+    world = played(replay, 130, [1000])
     (one,), (other,) = world.episodes
     stacks = {step.obs[-1]: step.obs for step in one + other}
     for _ in range(2):
@@ -106,9 +102,7 @@ def test_what_was_cut_stays_so_where_a_seeded_replay_seeds_another():
 @pytest.mark.parametrize(("source_envs", "target_envs"), [(1, 8), (3, 4), (8, 3)])
 def test_rings_are_filled_alike_however_many_there_were(source_envs, target_envs):
     replay = make_replay(960, source_envs)
-    world = World(source_envs, [11] * source_envs, ["truncated"] * source_envs)
-    for _ in range(960 // source_envs):
-        world.step(replay)
+    played(replay, 960 // source_envs, [11], ["truncated"])
     seeded = make_replay(960, target_envs)
     taken = seed(seeded, replay.arrays(), 720)
     assert 720 - 4 * max(source_envs, target_envs) <= taken <= 720
@@ -117,9 +111,7 @@ def test_rings_are_filled_alike_however_many_there_were(source_envs, target_envs
 
 def test_a_smaller_replay_takes_of_all_rings_alike():
     replay = make_replay(960, 8)
-    world = World(8, [11] * 8, ["truncated"] * 8)
-    for _ in range(120):
-        world.step(replay)
+    world = played(replay, 120, [11], ["truncated"])
     seeded = make_replay(480, 2)
     assert seed(seeded, replay.arrays(), 100_000) == 480
     batch = seeded.gather(indices := drawable(seeded), np.ones(len(indices), np.float32))
@@ -184,9 +176,7 @@ def test_the_last_recorded_episodes_are_taken_with_the_rewards_that_are_learned_
 def test_a_larger_ring_takes_over_one_that_was_never_full(steps, goes):
     """Behind the head of a full one lie its oldest slots: in a larger ring, nothing."""
     replay = make_replay(80, 2)
-    world = World(2, [6, 3], ["terminated", "truncated"])
-    for _ in range(steps):
-        world.step(replay)
+    played(replay, steps, [6, 3])
     larger = make_replay(200, 2)
     if goes:
         larger.restore(replay.arrays())
@@ -199,9 +189,7 @@ def test_a_larger_ring_takes_over_one_that_was_never_full(steps, goes):
 @pytest.mark.parametrize("way", ["seed", "restore"])
 def test_without_priorities_those_of_another_replay_do_not_count(way):
     replay = make_replay(80, 1)
-    world = World(1, [6], ["terminated"])
-    for _ in range(20):
-        world.step(replay)
+    world = played(replay, 20, [6], ["terminated"])
     replay.update_priorities(drawable(replay)[:3], np.array([24.9, 3.0, 0.1]))
     plain = make_replay(80, 1, prioritised=False)
     if way == "seed":
@@ -210,3 +198,25 @@ def test_without_priorities_those_of_another_replay_do_not_count(way):
         plain.restore(replay.arrays())
     world.step(plain)
     assert len(drawable(plain)) > 5 and set(plain.tree.leaves[drawable(plain)]) == {1.0}
+
+
+PAIRS = {"levels": "procgen:coinrun", "frames": "0,-3"}
+
+
+@pytest.mark.parametrize(
+    ("made", "changes", "flag"),
+    [
+        ({}, {"frame_stack": 2}, "--frame-stack 4"),
+        (PAIRS, {"frames": "0,-7"}, "--frames 0,-3"),
+        (PAIRS, {"frames": "0"}, "--frames 0,-3"),
+    ],
+)
+def test_other_pictures_than_those_that_were_seen_are_refused(made, changes, flag):
+    config = from_dict(PPO2Config, made)
+    saved, other = SimpleNamespace(config_as=lambda _: config), replaced(config, **changes)
+    check_seen_alike(saved, config)
+    check_alike(config.env, config.env, source="there")
+    with pytest.raises(UserError, match=f"resume it with {flag}$"):
+        check_seen_alike(saved, other)
+    with pytest.raises(UserError, match=f"give {flag}"):
+        check_alike(config.env, other.env, source="there")
