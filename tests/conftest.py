@@ -56,9 +56,12 @@ class Corridor(VectorEnv):
         self.actions = np.zeros(num_envs, int)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        infos: dict[str, Any] = {}
         for env in range(self.num_envs):
+            if self.steps[env]:
+                infos = self._add_info(infos, {"episode_record": self._episode(env)}, env)
             self._restart(env)
-        return self.stacks.copy(), {}
+        return self.stacks.copy(), infos
 
     def step_async(self, actions: np.ndarray, part: slice = slice(None)) -> None:
         self.actions[part] = actions
@@ -75,21 +78,13 @@ class Corridor(VectorEnv):
                 self.position[env] += 1
                 rewards[env] = 0.0 if fell else 1.0
             self.steps[env] += 1
-            finished = self.position[env] == self.length
-            terminated[env] = fell or finished
+            terminated[env] = fell or self.position[env] == self.length
             truncated[env] = not terminated[env] and self.steps[env] == self.limit
             self._show(env)
             if terminated[env] or truncated[env]:
-                episode = {
-                    "r": float(self.position[env] - fell),
-                    "l": int(self.steps[env]),
-                    "level": self.levels[env],
-                    "progress": self.position[env] / self.length,
-                    "finished": bool(finished),
-                }
-                infos = self._add_info(
-                    infos, {"final_obs": self.stacks[env].copy(), "episode_record": episode}, env
-                )
+                record = self._episode(env, fell=bool(fell))
+                ended = {"episode_record": record, "final_obs": self.stacks[env].copy()}
+                infos = self._add_info(infos, ended, env)
                 self._restart(env)
         return self.stacks[part].copy(), rewards[part], terminated[part], truncated[part], infos
 
@@ -111,6 +106,15 @@ class Corridor(VectorEnv):
             self.position[env], self.steps[env] = state["position"], state["steps"]
             self.stacks[env] = np.frombuffer(state["stack"], np.uint8).reshape(4, 36, 36)
         return self.stacks.copy()
+
+    def _episode(self, env: int, *, fell: bool = False) -> dict[str, Any]:
+        return {
+            "r": float(self.position[env] - fell),
+            "l": int(self.steps[env]),
+            "level": self.levels[env],
+            "progress": self.position[env] / self.length,
+            "finished": bool(self.position[env] == self.length),
+        }
 
     def _frame(self, env: int) -> np.ndarray:
         frame = np.full((36, 36), 30, np.uint8)
