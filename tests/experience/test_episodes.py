@@ -2,10 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-import torch
 
-from rainbow.agent import RainbowAgent, make_net
-from rainbow.config import RainbowConfig
 from retro_agents.experience.episodes import (
     Episode,
     check_played_alike,
@@ -13,8 +10,7 @@ from retro_agents.experience.episodes import (
     write_episodes,
 )
 from retro_agents.ground.errors import UserError
-from retro_agents.run.checkpoint import load_agent, load_checkpoint, save_checkpoint
-from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 
 NAMES = ("LEFT", "RIGHT", "JUMP")
 
@@ -48,40 +44,17 @@ def test_written_episodes_come_back_in_their_order(tmp_path):
                 assert type(was) is type(now) and was == now
 
 
-def test_an_agent_can_be_handed_on_with_episodes(tmp_path):
-    small = {"image_height": 36, "image_width": 36, "hidden": 8, "encoder": "data-efficient"}
-    config = replaced(RainbowConfig(), **small)
-    net = make_net(config)
-    write_episodes(
-        tmp_path, [episode(2)], agent="rainbow", config=to_dict(config), net=net.state_dict()
-    )
-    agent = load_agent(tmp_path)
-    assert isinstance(agent, RainbowAgent) and agent.config == config
-    for key, value in net.state_dict().items():
-        assert torch.equal(value, agent.net.state_dict()[key])
-    assert len(episodes_of(load_checkpoint(tmp_path))) == 1
-
-
 def test_later_episodes_replace_earlier_ones_of_any_kind(tmp_path):
     for steps, framed in ((3, True), (5, False)):
         write_episodes(tmp_path, [episode(steps, framed=framed)] * 2, env_steps=steps)
         (folder,) = tmp_path.iterdir()
         stored = episodes_of(load_checkpoint(folder))
-        assert [(len(one.actions), one.frames is None) for one in stored] == [
-            (steps, not framed)
-        ] * 2
+        found = [(len(one.actions), one.frames is not None) for one in stored]
+        assert found == [(steps, framed)] * 2
     plain = tmp_path / "plain"
     save_checkpoint(plain, agent="x", config={}, counters={"env_steps": 0}, tensors={})
     assert episodes_of(load_checkpoint(plain)) == []  # a plain checkpoint holds none
     assert episodes_of(load_checkpoint(write_episodes(tmp_path / "none", []))) == []
-
-
-@pytest.mark.parametrize(
-    ("frames", "rewards"), [(4, 4), (5, 3)], ids=["a frame too few", "a reward too few"]
-)
-def test_parts_of_other_lengths_are_no_episode(frames, rewards):
-    with pytest.raises(AssertionError):
-        episode(4, frames=np.zeros((frames, 1, 5, 6), np.uint8), rewards=np.zeros(rewards))
 
 
 @pytest.mark.parametrize(

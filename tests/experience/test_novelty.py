@@ -39,12 +39,9 @@ NEW = [[True, False], [True, True], [True, False], [True, False]]
 
 def test_each_pair_of_progress_and_colour_sum_is_new_once_per_level_and_run():
     frames, rest = CASE
-    novelty = Novelty()
-    assert novelty.bonus(frames, **rest, group=Group()).tolist() == NEW
-    assert not novelty.bonus(frames, **rest, group=Group()).any()
-    frames, rest = CASE
-    first, second = (Novelty() for _ in range(2))
-    first.bonus(frames, **rest, group=Group())
+    first, second = Novelty(), Novelty()
+    assert first.bonus(frames, **rest, group=Group()).tolist() == NEW
+    assert not first.bonus(frames, **rest, group=Group()).any()
     second.restore(first.array())
     assert second.seen == first.seen and len(first.seen) == 5
     assert not second.bonus(frames, **rest, group=Group()).any()

@@ -84,7 +84,6 @@ def test_rollout_gives_back_the_images_it_was_shown_and_returns():
     expected = record["obs"].reshape(18, *IMAGE)[[4, 0, 17]]
     np.testing.assert_array_equal(images.permute(0, 3, 1, 2), expected)
     assert images.is_contiguous()  # channels last, as the convolutions want them
-    rollout, _ = filled()
     advantages = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
     batch = rollout.batch(advantages)
     np.testing.assert_array_equal(batch.returns, (advantages + rollout.values.numpy()).flatten())
@@ -96,7 +95,6 @@ def test_last_observations_are_kept_of_episodes_that_were_cut_until_it_is_cleare
     assert list(rollout.finals) == [tuple(where) for where in np.argwhere(cut).tolist()]
     for where, image in rollout.finals.items():
         np.testing.assert_array_equal(image, record["final"][where])
-    rollout, _ = filled()
     rollout.clear()
     assert rollout.filled == 0 and not rollout.finals and not rollout.full
 
