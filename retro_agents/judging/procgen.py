@@ -169,8 +169,7 @@ def folder_name(step: str, config: EvaluateConfig) -> str:
 def check_out(path: Path, about: Mapping[str, Any]) -> None:
     """Raises UserError if another evaluation's result, which would be overwritten, is there."""
     if path.exists():
-        weights = "checkpoint_sha256"
-        before = {weights: about.get(weights), **read_result(path)}  # older ones lack the weights
+        before = read_result(path)
         names = dict.fromkeys([*about, "sight", "play"])  # which are there only if they were given
         other = [name for name in names if before.get(name) != about.get(name)]
         if other:
