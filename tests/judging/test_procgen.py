@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 
 from ppo2.train import parse, run
-from retro_agents.contract.episodes import Random, play_episodes
-from retro_agents.games.families import make, make_for
-from retro_agents.games.procgen.config import ProcgenConfig
-from retro_agents.games.procgen.games import SCORES, normalised
+from retro_agents.contract.episodes import Random
+from retro_agents.games.families import make_for
+from retro_agents.games.procgen.games import SCORES
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.procgen import main
 from retro_agents.judging.sight import PLAYS
-from retro_agents.run.config import replaced
-from retro_agents.run.folder import RunFolder
 from retro_agents.run.metrics import read_columns
 from tests.runs import latest_checkpoint
 
@@ -24,11 +21,16 @@ QUICK = [
     *("--hidden", "16", "--timesteps", "256", "--minibatches", "2", "--epochs", "1"),
     *("--device", "cpu", "--precision", "fp32", "--microbatches", "1", "--torch-threads", "1"),
     *("--checkpoint-every", "128"),
+    *("--recurrent", "gru", "--recurrent-hidden", "8", "--sequence-steps", "16"),
+    *("--learning-rate-schedule", "constant"),
 ]
-JUDGED = ["--evaluate-every", "128", "--evaluate-episodes", "2"]
+JUDGED = [
+    *("--evaluate-every", "128", "--evaluate-episodes", "2"),
+    *("--sight-every", "128", "--sight-episodes", "2"),
+]
 
 
-def trained(folder, *flags):
+def learned(folder, *flags):
     config = parse([*QUICK, "--run-dir", str(folder), *flags])
     envs = make_for(config)
     run(envs, config, folder)
@@ -38,8 +40,7 @@ def trained(folder, *flags):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    sight = ["--sight-every", "128", "--sight-episodes", "2"]
-    return trained(tmp_path_factory.mktemp("run") / "a", *JUDGED, *sight)
+    return learned(tmp_path_factory.mktemp("run") / "a", *JUDGED)
 
 
 def weights(folder: Path):
@@ -48,7 +49,7 @@ def weights(folder: Path):
 
 
 def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
-    without = trained(tmp_path / "b")
+    without = learned(tmp_path / "b")
     assert weights(finished) == weights(without)
     assert (finished / "episodes.csv").read_bytes() == (without / "episodes.csv").read_bytes()
     ours, plain = (read_columns(folder / "metrics.csv") for folder in (finished, without))
@@ -63,31 +64,13 @@ def test_evaluation_leaves_no_trace_in_the_run(finished, tmp_path):
         np.testing.assert_array_equal(ours[name], column)
 
 
-def test_evaluation_leaves_no_trace_in_the_memory_of_a_run(tmp_path):
-    gru = ["--recurrent", "gru", "--recurrent-hidden", "8", "--sequence-steps", "16"]
-    judged = trained(tmp_path / "judged", *gru, *JUDGED)
-    plain = trained(tmp_path / "plain", *gru)
-    assert weights(judged) == weights(plain)
-    assert (judged / "episodes.csv").read_bytes() == (plain / "episodes.csv").read_bytes()
-    assert np.isfinite(read_columns(judged / "metrics.csv")["test_return"]).all()
-
-
 def test_a_run_that_was_stopped_goes_on_exactly(finished, tmp_path):
-    folder = trained(tmp_path / "c", *JUDGED, "--timesteps", "128",
-                     "--learning-rate-schedule", "constant")  # fmt: skip
-    whole = trained(tmp_path / "d", *JUDGED,
-                    "--learning-rate-schedule", "constant")  # fmt: skip
+    folder = learned(tmp_path / "c", *JUDGED, "--timesteps", "128")
     config = parse(["--run-dir", str(folder), "--resume", "--timesteps", "256"])
     run(make_for(config), config, folder)
-    assert weights(folder) == weights(whole)
+    assert weights(folder) == weights(finished)
     for name in ("metrics.csv", "episodes.csv"):
-        assert (folder / name).read_bytes() == (whole / name).read_bytes()
-
-
-def test_every_environment_plays_as_many_episodes():
-    envs = make("procgen:bigfish", ProcgenConfig(), num_envs=5)
-    episodes = play_episodes(Random(15, seed=0).act, envs, episodes=15, seed=1)
-    assert np.bincount([episode["env"] for episode in episodes]).tolist() == [3] * 5
+        assert (folder / name).read_bytes() == (finished / name).read_bytes()
 
 
 @pytest.mark.parametrize("policy", ["trained", "untrained", "random"])
@@ -102,16 +85,15 @@ def test_a_run_is_evaluated_on_both_sets(finished, tmp_path, policy, capsys):
     for games in result["sets"].values():
         assert list(games) == ["bigfish", "bossfight"]
         for game, row in games.items():
-            assert (
-                row["mean"] == pytest.approx(np.mean(row["returns"])) and len(row["returns"]) == 2
-            )
+            assert len(row["returns"]) == 2
+            assert row["mean"] == pytest.approx(np.mean(row["returns"]))
             low, high, *_ = SCORES[game]
             assert row["normalised"]["paper"] == pytest.approx((row["mean"] - low) / (high - low))
     assert "bossfight" in capsys.readouterr().out
 
 
 def test_test_levels_that_begin_like_a_training_level_are_told(tmp_path, monkeypatch, capsys):
-    run = trained(tmp_path / "a", "--levels", "procgen:maze", "--timesteps", "0")
+    run = learned(tmp_path / "a", "--levels", "procgen:maze", "--timesteps", "0")
     ends = [(0.0, 3), (10.0, 1_000_000)]  # of nine training levels, the first is one
     played = [{"r": r, "l": 3, "finished": r > 0, "level": f"maze:{seed}"} for r, seed in ends]
     monkeypatch.setattr("retro_agents.judging.procgen.evaluate", lambda *_, **__: {"maze": played})
@@ -124,7 +106,7 @@ def test_test_levels_that_begin_like_a_training_level_are_told(tmp_path, monkeyp
 
 def test_each_set_is_scored_in_its_own_mode(tmp_path, monkeypatch):
     flags = ["--levels", "procgen:coinrun", "--distribution-mode", "exploration"]
-    run = trained(tmp_path / "a", *flags, "--num-levels", "0", "--timesteps", "0")
+    run = learned(tmp_path / "a", *flags, "--num-levels", "0", "--timesteps", "0")
     played = {"procgen:coinrun": [{"r": 10.0, "l": 3, "finished": True, "level": "coinrun:5"}]}
     monkeypatch.setattr("retro_agents.judging.procgen.evaluate", lambda *_, **__: played)
     main([str(run), "--out", str(tmp_path), "--policy", "random"])
@@ -157,22 +139,9 @@ def test_films_are_written(finished, tmp_path):
     assert films == ["bigfish-test.mp4", "bossfight-test.mp4"]
 
 
-def test_normalised_scores_by_hand():
-    assert normalised(6.5, "jumper", "easy") == pytest.approx(0.5)
-    assert normalised(5.5, "jumper", "easy", constants="repository") == pytest.approx(0.5)
-    assert normalised(35.0, "starpilot", "hard") == 1.0
-    assert np.isnan(normalised(1.0, "maze", "memory"))
-
-
-def test_other_runs_are_refused(tmp_path, corridor):
-    config = replaced(parse([]), timesteps=0, num_envs=2, device="cpu", image_height=36,
-                      image_width=36)  # fmt: skip
-    run(corridor(2), config, tmp_path / "retro")
-    with pytest.raises(SystemExit):
-        main([str(tmp_path / "retro")])
-    assert RunFolder.open(tmp_path / "retro").has_checkpoint
+def test_a_run_on_other_levels_is_refused(trained):
     with pytest.raises(UserError, match=r"retro-agents evaluate"):
-        main.__wrapped__([str(tmp_path / "retro")])
+        main.__wrapped__([str(trained("ppo2")[1])])
 
 
 @pytest.fixture
@@ -207,40 +176,26 @@ def test_evaluations_of_other_sets_levels_episodes_and_seeds_are_all_kept(quickl
     assert len(list(folder.glob("evaluations/*"))) == len(endings)
 
 
-def test_a_result_of_another_evaluation_is_not_written_over(quickly, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ({"levels": ["test"], "seed": 1}, "other levels, seed"),
+        ({"checkpoint_sha256": "another"}, "other checkpoint_sha256"),
+        ({"sight": True}, "other sight"),
+    ],
+)
+def test_a_result_of_another_evaluation_is_not_written_over(
+    before, said, quickly, tmp_path, capsys
+):
     _, judge = quickly
-    out = ["--out", str(tmp_path / "out")]
-    judge(*out, "--levels", "train")
-    before = (tmp_path / "out" / "result.json").read_bytes()
+    flags, path = ["--out", str(tmp_path), "--levels", "train"], tmp_path / "result.json"
+    judge(*flags)
+    path.write_text(json.dumps(json.loads(path.read_text()) | before))
+    stored = path.read_bytes()
     with pytest.raises(SystemExit):
-        judge(*out, "--levels", "test", "--seed", "1")
-    assert "other levels, seed" in " ".join(capsys.readouterr().err.split())
-    assert (tmp_path / "out" / "result.json").read_bytes() == before
-
-
-def test_a_result_of_other_weights_is_not_written_over(quickly, tmp_path, capsys):
-    _, judge = quickly
-    out = ["--out", str(tmp_path / "out")]
-    judge(*out, "--levels", "train")
-    path = tmp_path / "out" / "result.json"
-    before = json.loads(path.read_text())
-    path.write_text(json.dumps({**before, "checkpoint_sha256": "another"}))
-    with pytest.raises(SystemExit):
-        judge(*out, "--levels", "train")
-    assert "other checkpoint_sha256" in " ".join(capsys.readouterr().err.split())
-    del before["checkpoint_sha256"]  # as of older ones
-    path.write_text(json.dumps(before))
-    judge(*out, "--levels", "train")
-
-
-def test_a_test_of_sight_is_not_written_over_by_returns_alone(finished, tmp_path, quickly, capsys):
-    _, judge = quickly
-    judge("--out", str(tmp_path / "out"))
-    path = tmp_path / "out" / "result.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"sight": True}))
-    with pytest.raises(SystemExit):
-        judge("--out", str(tmp_path / "out"))
-    assert "other sight" in " ".join(capsys.readouterr().err.split())
+        judge(*flags)
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert path.read_bytes() == stored
 
 
 def test_where_nothing_can_be_written_nobody_plays(quickly, monkeypatch, capsys):
