@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import socket
 import threading
 import time
 from typing import Any
@@ -16,6 +15,7 @@ from retro_agents.contest.wire.protocol import GymRemoteError
 from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.server import serve
 from retro_agents.contest.wire.socket_folder import meeting_place
+from tests.contest.raw import playing
 
 WAIT = 120.0
 
@@ -51,10 +51,17 @@ class ToyEnv(gymnasium.Env):
         return self.screen(number), reward, *ends, {}
 
 
+def serve_toy(env, folder, results, **limits):
+    """A server for a process of its own."""
+    record = Record(results, facts={"level": "toy"})
+    with meeting_place(folder):
+        serve(env, folder, limits=Limits(**limits), record=record, seed=0)
+
+
 class Running:
     """A server in a thread. `ended()` waits for its end and gives what `serve` returned."""
 
-    def __init__(self, env, root, limits):
+    def __init__(self, env, root, limits, *, seed=7):
         self.folder, self.results = root / "shared", root / "results"
         self.record = Record(self.results, facts={"level": "toy"})
         self.outcome: GymRemoteError | None = None
@@ -63,7 +70,7 @@ class Running:
         def work():
             try:
                 with meeting_place(self.folder) as folder:
-                    self.outcome = serve(env, folder, limits=limits, record=self.record, seed=7)
+                    self.outcome = serve(env, folder, limits=limits, record=self.record, seed=seed)
             except Exception as error:
                 self.error = error
 
@@ -91,15 +98,8 @@ class Running:
     def dismiss(self):
         """End a server that still waits for a client."""
         while self.thread.is_alive():
-            with (
-                contextlib.suppress(OSError),
-                socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client,
-            ):
-                client.settimeout(1.0)
-                client.connect(str(self.folder / "sock"))
-                client.recv(4096)
-                client.sendall(b'{"type": "update", "content": {"reset": true}}\f')
-                client.recv(4096)
+            with contextlib.suppress(OSError), playing(self):
+                pass
             self.thread.join(0.05)
 
     def rows(self):
@@ -121,14 +121,14 @@ def toy():
 
 @pytest.fixture
 def start(tmp_path):
-    """start(env=…, timesteps=…, wall_clock=…, stall=…) -> Running."""
+    """start(env=…, seed=…, timesteps=…, wall_clock=…, stall=…) -> Running."""
     servers: list[Running] = []
 
-    def make(env=None, **limits):
+    def make(env=None, *, seed=7, **limits):
         root = tmp_path / str(len(servers))
         root.mkdir()
         limits = {"timesteps": 1000, "wall_clock": WAIT, "stall": WAIT, **limits}
-        servers.append(Running(env or ToyEnv(), root, Limits(**limits)))
+        servers.append(Running(env or ToyEnv(), root, Limits(**limits), seed=seed))
         return servers[-1]
 
     yield make

@@ -58,6 +58,15 @@ def raw(server):
     return raw_of(Raw(server.socket()))
 
 
+@contextmanager
+def playing(server):
+    """As `raw`, past the description and the first reset."""
+    with raw(server) as client:
+        client.read()
+        client.ask(RESET)
+        yield client
+
+
 def patient(server):
     """As `raw`, past the description, for a server that is busy with its last visitor's leaving."""
     deadline = time.monotonic() + 30

@@ -17,30 +17,8 @@ from retro_agents.contest.wire.protocol import (
     TimestepTimeoutError,
     describe,
 )
-from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.make import wrap_agent
 
 NO_BUTTON = np.zeros(12, np.int8)
-
-
-def test_remote_level_is_played_as_a_local_one(start, toy):
-    config = EnvConfig(image_height=4, image_width=5, frame_stack=3, reward_scale=0.1)
-    local = wrap_agent(toy(), config)
-    remote = wrap_agent(RemoteEnv(start().folder, level="toy"), config)
-    actions = np.random.default_rng(0)
-    for episode in range(3):
-        expected, _ = local.reset(seed=7 if episode == 0 else None)
-        assert np.array_equal(remote.reset(seed=1)[0], expected)
-        over = False
-        while not over:
-            action = int(actions.integers(7))
-            expected, *outcome, info = local.step(action)
-            obs, *remote_outcome, remote_info = remote.step(action)
-            assert np.array_equal(obs, expected)
-            assert remote_outcome == outcome
-            assert remote_info.get("episode_record") == info.get("episode_record")
-            over = outcome[1] or outcome[2]
-    remote.close()
 
 
 @pytest.mark.parametrize(("length", "cut"), [(3, 0), (0, 3), (3, 3)])

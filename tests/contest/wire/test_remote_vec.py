@@ -1,7 +1,5 @@
 """A remote level under an agent's own loop."""
 
-import subprocess
-import sys
 from contextlib import closing
 from typing import Any
 
@@ -15,7 +13,7 @@ from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.envs import ended_episodes, row_seeds
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
-from retro_agents.games.retro.make import make_vec, wrap_agent
+from retro_agents.games.retro.make import make_contest_env, make_vec, wrap_agent
 from retro_agents.run.command_line import load_config
 
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
@@ -60,24 +58,7 @@ def test_loop_as_long_as_the_budget_ends_by_itself(start, toy, length):
     assert server.result()["steps"] == 10
 
 
-SERVE_SHORT = f"""
-import sys
-from pathlib import Path
-from retro_agents.contest.wire.socket_folder import meeting_place
-from retro_agents.contest.wire.record import Record
-from retro_agents.contest.wire.limits import Limits
-from retro_agents.contest.wire.server import serve
-from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.make import make_contest_env
-env = make_contest_env({str(LEVEL)!r}, EnvConfig(episode_steps=70))
-with meeting_place(Path(sys.argv[1])) as folder:
-    record = Record(folder, facts={{}})
-    serve(env, folder, limits=Limits(timesteps=200), record=record, seed=int(sys.argv[2]))
-env.close()
-"""
-
-
-def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path):
+def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(start, tmp_path):
     """Through the same loop: same numbers in metrics.csv, same episodes."""
     flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
     flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]
@@ -86,12 +67,11 @@ def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(tmp_path):
     config: Any = load_config(RainbowConfig, flags, presets=None, command="test")
     with closing(make_vec([LEVEL], num_envs=1, config=config.env, seed=3)) as local:
         run(local, config, tmp_path / "local")
-    command = [sys.executable, "-c", SERVE_SHORT, tmp_path / "shared", str(row_seeds(3, 1)[0])]
-    with subprocess.Popen(command) as server:
-        remote: Any = RemoteVectorEnv(tmp_path / "shared", config=config.env, level=str(LEVEL))
+    env = make_contest_env(LEVEL, EnvConfig(episode_steps=70))
+    server = start(env, seed=row_seeds(3, 1)[0], timesteps=200)
+    remote: Any = RemoteVectorEnv(server.folder, config=config.env, level=str(LEVEL))
+    with closing(env), closing(remote):
         run(remote, config, tmp_path / "remote")
-        remote.close()
-    assert server.returncode == 0
     for name in ("metrics.csv", "episodes.csv"):
         text = (tmp_path / "local" / name).read_text()
         assert (tmp_path / "remote" / name).read_text() == text

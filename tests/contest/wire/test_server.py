@@ -16,7 +16,7 @@ from retro_agents.contest.wire.protocol import WallClockTimeoutError
 from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.server import PATIENCE, Session
 from retro_agents.ground.errors import UserError
-from tests.contest.raw import RESET, patient, press, raw
+from tests.contest.raw import RESET, patient, playing, press, raw
 
 
 def test_description_is_that_of_2018(start):
@@ -45,9 +45,7 @@ def test_folder_socket_and_screen_are_for_the_owner_alone(start):
 
 def test_timestep_limit_answers_the_last_step_and_closes(start):
     server = start(timesteps=3)
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         assert [client.ask(press(i))["type"] for i in range(3)] == ["update"] * 3
         closing = client.read()
         assert (closing["type"], closing["content"]["exception"]) == ("close", 1)
@@ -126,9 +124,7 @@ def test_server_does_not_wait_for_a_client_for_ever_and_a_limit_of_nothing_is_re
 
 def test_oversized_message_or_nothing_but_nonsense_ends_the_run(start):
     server = start()
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         client.ask(press(1))
         client.send(b"x" * 10_000)
         closing = client.read()
@@ -136,9 +132,7 @@ def test_oversized_message_or_nothing_but_nonsense_ends_the_run(start):
     server.ended()
     assert [row[1] for row in server.rows()] == [1]
     server = start()
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         client.send(b"\f" * PATIENCE)
         kinds = [client.read()["type"] for _ in range(PATIENCE)]
     assert kinds == ["exception"] * (PATIENCE - 1) + ["close"]
@@ -163,9 +157,7 @@ def test_visitor_that_never_plays_costs_nothing(start):
 
 def test_client_that_cuts_the_screen_short_costs_nothing(start):
     server = start()
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         os.truncate(server.folder / "ob", 0)
         assert client.ask(press(1))["type"] == "update"
         assert (server.folder / "ob").stat().st_size == 6 * 8 * 3
@@ -173,9 +165,7 @@ def test_client_that_cuts_the_screen_short_costs_nothing(start):
 
 def test_a_screen_that_finds_no_room_ends_the_run(start, monkeypatch):
     server = start()
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         monkeypatch.setattr(os, "pwrite", lambda *_: 100)  # of 144 bytes
         assert client.ask(press(1))["type"] == "close"
     server.ended()
@@ -185,9 +175,7 @@ def test_a_screen_that_finds_no_room_ends_the_run(start, monkeypatch):
 def test_failing_environment_is_reported_and_recorded(start, toy):
     env = toy()
     server = start(env)
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         client.ask(press(1))
         env.observation_space = None
         env.screen = None
@@ -227,9 +215,7 @@ MALFORMED = {
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_message_is_answered_and_changes_nothing(start, data):
     server = start()
-    with raw(server) as client:
-        client.read()
-        client.ask(RESET)
+    with playing(server) as client:
         answer = client.ask(data)
         assert (answer["type"], answer["content"]["exception"]) == ("exception", 0)
         assert isinstance(answer["content"]["reason"], str)

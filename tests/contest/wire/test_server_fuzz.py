@@ -12,33 +12,14 @@ import numpy as np
 import pytest
 
 from retro_agents.contest.wire.client import RemoteEnv
-from retro_agents.contest.wire.limits import Limits
 from retro_agents.contest.wire.protocol import ClientDisconnectError, GymRemoteError
-from retro_agents.contest.wire.record import Record
-from retro_agents.contest.wire.server import serve
-from retro_agents.contest.wire.socket_folder import meeting_place
+from tests.contest.conftest import serve_toy
+from tests.contest.raw import playing
 
 RESET = b'{"type": "update", "content": {"reset": true}}\f'
 STEP = b'{"type": "update", "content": {"ac": 5}}\f'
 CLOSE = b'{"type": "close", "content": {"reason": null}}\f'
 SPAWN = multiprocessing.get_context("spawn")
-
-
-def connect(server):
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    sock.settimeout(30)
-    sock.connect(server.socket())
-    return sock
-
-
-def read(sock, count):
-    """`count` messages."""
-    data = b""
-    while data.count(b"\f") < count:
-        chunk = sock.recv(1 << 16)
-        assert chunk, f"the server left after {data!r}"
-        data += chunk
-    return [json.loads(text) for text in data.split(b"\f")[:-1]]
 
 
 def mutate(rng, message):
@@ -62,28 +43,23 @@ def mutate(rng, message):
 def test_every_bad_message_is_answered_and_every_step_recorded(start, seed):
     rng = random.Random(seed)
     server = start(timesteps=10**6)
-    with connect(server) as sock:
-        read(sock, 1)
-        sock.sendall(RESET)
-        read(sock, 1)
+    with playing(server) as client:
         steps = episodes = 0
         for _ in range(4):
             batch = [mutate(rng, rng.choice([STEP, RESET, CLOSE])) for _ in range(30)]
             batch = [data for data in batch if b'"close"' not in data]
             # A changed message may still be a good one: whatever is answered with a reward that
             # is not the plain 0 of a reset was a step.
-            sock.sendall(b"".join(batch))
-            answers = read(sock, len(batch))
-            sock.sendall(STEP)
-            answers += read(sock, 1)
+            client.send(b"".join(batch))
+            answers = [client.read() for _ in batch]
+            answers.append(client.ask(STEP[:-1]))
             if answers[-1]["type"] == "exception":  # the episode had ended
-                sock.sendall(RESET)
-                answers += read(sock, 1)
+                answers.append(client.ask(RESET[:-1]))
             assert {answer["type"] for answer in answers} <= {"update", "exception"}
             updates = [answer["content"] for answer in answers if answer["type"] == "update"]
             steps += sum(content["reward"] != 0.0 for content in updates)
             episodes += sum(content["done"] for content in updates)
-        sock.sendall(mutate(rng, STEP)[: rng.randrange(9)])
+        client.send(mutate(rng, STEP)[: rng.randrange(9)])
     assert isinstance(server.ended(), ClientDisconnectError | GymRemoteError)
     assert sum(length for _, length in server.rows()) == steps
     assert sum(length == 5 for _, length in server.rows()) == episodes
@@ -93,24 +69,14 @@ def test_every_bad_message_is_answered_and_every_step_recorded(start, seed):
 @pytest.mark.parametrize("cut", range(0, 2 * len(STEP) + 1, 3))
 def test_disconnect_at_any_byte_ends_the_run_with_its_records(start, cut):
     server = start()
-    with connect(server) as sock:
-        read(sock, 1)
-        sock.sendall(RESET)
-        read(sock, 1)
-        sock.sendall((STEP + STEP)[:cut])
+    with playing(server) as client:
+        client.send((STEP + STEP)[:cut])
         if cut % 2:
-            sock.shutdown(socket.SHUT_RD)
+            client.sock.shutdown(socket.SHUT_RD)
     assert isinstance(server.ended(), ClientDisconnectError)
     played = cut // len(STEP)
     assert sum(length for _, length in server.rows()) in range(played + 1)
     assert server.result()["ended"].startswith("ClientDisconnectError")
-
-
-def serve_for_ever(env, folder, results):
-    record = Record(results, facts={})
-    limits = Limits(timesteps=10**9, wall_clock=60, stall=60)
-    with meeting_place(folder):
-        serve(env, folder, limits=limits, record=record, seed=0)
 
 
 def play_for_ever(folder):
@@ -125,7 +91,7 @@ def play_for_ever(folder):
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_server_leaves_every_ended_episode(tmp_path, toy, seed):
     folder, results = tmp_path / "shared", tmp_path / "results"
-    server = SPAWN.Process(target=serve_for_ever, args=(toy(length=3), folder, results))
+    server = SPAWN.Process(target=serve_toy, args=(toy(length=3), folder, results))
     server.start()
     env = RemoteEnv(folder)
     ended: list[float] = []

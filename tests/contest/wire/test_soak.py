@@ -6,25 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retro_agents.contest.wire.limits import Limits
 from retro_agents.contest.wire.protocol import TimestepTimeoutError
-from retro_agents.contest.wire.record import Record
 from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
-from retro_agents.contest.wire.server import serve
-from retro_agents.contest.wire.socket_folder import meeting_place
 from retro_agents.games.retro.config import EnvConfig
+from tests.contest.conftest import serve_toy
 
 STRETCH, STRETCHES = 5_000, 4
 STEPS = STRETCH * STRETCHES
 ALLOWED_KIB = 64, 192
 """More memory after a stretch, of the server and of this process, where other tests' threads are:
 13 and 39 bytes a step."""
-
-
-def serve_all(env, folder, results):
-    record = Record(results, facts={"level": "toy"})
-    with meeting_place(folder):
-        serve(env, folder, limits=Limits(timesteps=STEPS), record=record, seed=0)
 
 
 def memory_kib(pid):
@@ -38,7 +29,7 @@ def memory_kib(pid):
 def test_memory_is_flat_over_twenty_thousand_steps(tmp_path, toy):
     context = multiprocessing.get_context("spawn")  # a fork shares what other tests left here
     arguments = (toy(length=50), tmp_path / "shared", tmp_path / "results")
-    server = context.Process(target=serve_all, args=arguments)
+    server = context.Process(target=serve_toy, args=arguments, kwargs={"timesteps": STEPS})
     server.start()
     config = EnvConfig(image_height=4, image_width=5)
     envs = RemoteVectorEnv(tmp_path / "shared", config=config)
