@@ -32,15 +32,21 @@ def test_an_interrupted_contest_has_the_mean_and_the_interval_of_its_whole_seeds
         draw(found, tmp_path / "plot.png")
 
 
+def run_of(folder, episodes, *, seed=0):
+    """A run's folder. episodes: (level, return)."""
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"run": {"seed": seed}}))
+    rows = "".join(f"1,0,{level},{r},5,0.1,0\n" for level, r in episodes)
+    (folder / "episodes.csv").write_text(f"step,env,level,r,l,progress,finished\n{rows}")
+    return str(folder)
+
+
 def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     stored = runs_of("random")
     level = next(iter(stored))
     for seed in (3, 4):
-        run = tmp_path / f"run{seed}"
-        run.mkdir()
-        (run / "config.json").write_text(json.dumps({"run": {"seed": seed}}))
-        rows = "".join(f"{i},0,{level},{100 * seed * i},5,0.1,0\n" for i in (1, 3))
-        (run / "episodes.csv").write_text(f"step,env,level,r,l,progress,finished\n{rows}")
+        episodes = [(level, 100 * seed * i) for i in (1, 3)]
+        run_of(tmp_path / f"run{seed}", episodes, seed=seed)
     both = f"{tmp_path / 'run3'},{tmp_path / 'run4'}"
     assert runs_of(both) == {level: {3: 600.0, 4: 800.0}}
     main(["random", both, "--plot", str(tmp_path / "plot.png"), "--out", str(tmp_path / "c.json")])
@@ -57,17 +63,9 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     assert "two seeds" not in said and "…" not in said  # nothing is cut at 80 columns
 
 
-def run_of(folder, levels, *, r):
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"run": {"seed": 0}}))
-    rows = "".join(f"1,0,{level},{r},5,0.1,0\n" for level in levels)
-    (folder / "episodes.csv").write_text(f"step,env,level,r,l,progress,finished\n{rows}")
-    return str(folder)
-
-
 def test_runs_with_one_seed_and_other_levels_stay_apart(tmp_path):
-    one = run_of(tmp_path / "one", ["A", "B"], r=100)
-    other = run_of(tmp_path / "other", ["B", "C"], r=900)
+    one = run_of(tmp_path / "one", [("A", 100), ("B", 100)])
+    other = run_of(tmp_path / "other", [("B", 900), ("C", 900)])
     apart = {"A": {0: 100.0}, "B": {0: 100.0, -2: 900.0}, "C": {-2: 900.0}}
     assert runs_of(f"{one},{other}") == apart
 

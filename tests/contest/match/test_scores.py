@@ -1,29 +1,13 @@
-import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from retro_agents.contest.match.scores import as_json, markdown, read_played, read_scores
 from retro_agents.ground.errors import UserError
+from tests.contest.made_up import write_job
 
-
-def write(
-    out: Path, level: str, seed: int, mean: float | None, *, game: str = "Game", **facts: object
-) -> None:
-    folder = out / f"{game}-{level}" / f"seed-{seed}"
-    folder.mkdir(parents=True)
-    result = {
-        "level": f"{game}:{level}",
-        "mean_return": mean,
-        "best_return": mean,
-        "episodes": 3 if mean is not None else 0,
-        "finished": 1,
-        "steps": 50,
-        "seconds": 2.0,
-        "status": "complete",
-        **facts,
-    }
-    (folder / "result.json").write_text(json.dumps(result))
+write = partial(write_job, game="Game")
 
 
 def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path: Path) -> None:
@@ -67,14 +51,6 @@ def test_level_that_a_seed_lacks_is_named_and_its_seed_left_out(tmp_path: Path) 
     found = read_scores(tmp_path)
     assert found.overall.by_seed == {0: 150.0}
     assert "- B, seed 1: not played." in markdown(found, title="T")
-
-
-def test_level_that_was_planned_and_not_begun_is_named(tmp_path: Path) -> None:
-    write(tmp_path, "A", 0, 100.0)
-    found = read_scores(tmp_path, planned=[("Game:A", 0), ("Game:B", 0)])
-    assert found.missing == [("Game:B", 0)]
-    assert found.overall.mean == 100.0
-    assert "- B, seed 0: not played." in markdown(found, title="T")
 
 
 def test_states_of_the_same_name_are_told_apart_by_their_games(tmp_path: Path) -> None:

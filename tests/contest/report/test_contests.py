@@ -15,7 +15,7 @@ from retro_agents.contest.report.contests import (
     read_references,
 )
 from retro_agents.ground.errors import UserError
-from tests.contest.report.made_up import GAME, LEVELS, write_contest
+from tests.contest.made_up import GAME, LEVELS, write_contest
 
 
 def test_curve_is_the_score_so_far_and_bands_span_the_seeds(tmp_path):

@@ -16,7 +16,7 @@ from retro_agents.contest.report.__main__ import main
 from retro_agents.contest.report.contests import read_entries, read_references
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.games.retro.make import make_env
-from tests.contest.report.made_up import GAME, LEVELS, write_contest
+from tests.contest.made_up import GAME, LEVELS, write_contest
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
