@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import signal
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,7 +32,6 @@ def findable():
         patch.syspath_prepend(str(HERE))
         patch.setenv("PYTHONPATH", str(HERE))
         patch.setenv("OMP_NUM_THREADS", "1")
-        patch.setattr(signal, "signal", lambda *_: None)  # the test's own stays
         yield
 
 
@@ -236,15 +234,6 @@ def test_package_adapts_through_its_own_loop(tmp_path, checkpoint):
     assert not (folder / "training" / "checkpoints").exists()
     before, after = (load_agent(path).net.state_dict() for path in (checkpoint, folder / "agent"))
     assert any((before[name] != after[name]).any() for name in before)
-
-
-def test_package_that_does_not_adapt_only_acts(tmp_path, checkpoint):
-    flags = ["--checkpoint", str(checkpoint), "--mode", "frozen", "--device", "cpu"]
-    contest(tmp_path, "rainbow", *flags)
-    (result,) = jobs(tmp_path).values()
-    assert (result["steps"], result["agent"]["mode"]) == (100, "frozen")
-    assert len(result["agent"]["checkpoint_sha256"]) == 64
-    assert not list(tmp_path.glob("*/seed-0/training"))
 
 
 def test_wrong_setting_ends_a_contest_in_its_own_words_and_leaves_the_folder_to_others(

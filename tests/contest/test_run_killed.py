@@ -17,17 +17,6 @@ from retro_agents.contest.run import main
 LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
 
 
-@pytest.fixture(autouse=True)
-def own_signals(monkeypatch):
-    """What `main` does with signals is not for the test's process. A shell starts what it puts in
-    the background deaf to SIGINT, and children inherit that: here they hear it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with monkeypatch.context() as patch:
-        patch.setattr(signal, "signal", lambda *_: None)
-        yield
-    signal.signal(signal.SIGINT, before)
-
-
 def run_command(out, *flags):
     command = [sys.executable, "-m", "retro_agents.contest.run", "--agent", "random"]
     command += ["--levels", LEVEL, "--seeds", "1", "--timesteps", "1000000"]
