@@ -15,11 +15,12 @@ def free_memory() -> float:
     `ulimit -v`; inf where none of them is known."""
     limits = [float("inf")]
     with suppress(OSError, ValueError, StopIteration):
-        lines = MEMINFO.read_text().splitlines()
-        limits.append(1024 * next(int(line.split()[1]) for line in lines if "MemAvail" in line))
-    with suppress(OSError, ValueError):  # the file says "max" where there is no limit
+        limits.append(1024 * _entry(MEMINFO, "MemAvailable:"))
+    with suppress(OSError, ValueError, StopIteration):  # "max" where there is no limit
         limit = int((CGROUP / "memory.max").read_text())
-        limits.append(limit - int((CGROUP / "memory.current").read_text()))
+        used = int((CGROUP / "memory.current").read_text())
+        # Copies of files count as used, but Linux drops them when a process needs the memory.
+        limits.append(limit - used + _entry(CGROUP / "memory.stat", "inactive_file"))
     with suppress(ImportError, OSError, ValueError):
         import resource  # Windows has none
 
@@ -28,6 +29,12 @@ def free_memory() -> float:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             limits.append(most - pages * resource.getpagesize())
     return max(min(limits), 0.0)
+
+
+def _entry(path: Path, name: str) -> int:
+    """The number after a name in one of Linux's files."""
+    rows = (line.split() for line in path.read_text().splitlines())
+    return next(int(row[1]) for row in rows if row[0] == name)
 
 
 def gib(size: float) -> str:

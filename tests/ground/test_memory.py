@@ -9,10 +9,12 @@ from retro_agents.ground.memory import check_memory, free_memory
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Linux's files about a machine with 2 GiB free, of which a container has 1."""
+    """Linux's files about a machine with 2 GiB free, of which a container has 1: half of that holds
+    copies of files."""
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    2097152 kB\n")
     (tmp_path / "memory.max").write_text(f"{3 << 30}\n")
-    (tmp_path / "memory.current").write_text(f"{2 << 30}\n")
+    (tmp_path / "memory.current").write_text(f"{5 << 29}\n")
+    (tmp_path / "memory.stat").write_text(f"anon {2 << 30}\ninactive_file {1 << 29}\n")
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "CGROUP", tmp_path)
     return tmp_path
