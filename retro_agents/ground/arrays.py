@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import io
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import zstandard
 
 from retro_agents.ground.errors import Damaged
-from retro_agents.ground.memory import free_memory, gib
+from retro_agents.ground.memory import check_memory
 
 PIECE = 8 * 2**20  # bytes per piece
 Rows = np.ndarray | Sequence[np.ndarray]
@@ -60,7 +61,7 @@ def write_array(rows: Rows, file: BinaryIO) -> None:
 class StoredArrays(Mapping[str, np.ndarray]):
     """The arrays of a checkpoint, read on access by `arrays["name"]` or `pieces`.
 
-    Reading raises UserError if the file is damaged.
+    Reading raises Damaged if the file is damaged, and UserError if there is no memory for it.
     """
 
     def __init__(self, stored: Mapping[str, StoredArray]) -> None:
@@ -73,13 +74,13 @@ class StoredArrays(Mapping[str, np.ndarray]):
         return len(self.stored)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        stored = self.stored[name]
-        if (size := stored.dtype.itemsize * math.prod(stored.shape)) > free_memory():
-            text = f"{stored.path} needs {gib(size)} of memory, which is more than is free"
-            raise Damaged(f"{text}; use another checkpoint", stored.path.parent)
+        stored, pieces = self.stored[name], self.pieces(name)
+        begin = [*itertools.islice(pieces, 1)]  # raises Damaged if only meta.json claims its size
+        size = stored.dtype.itemsize * math.prod(stored.shape)
+        check_memory(size, str(stored.path), instead="free some, or use another checkpoint")
         out = np.empty(stored.shape, stored.dtype)
         flat, start = out.reshape(-1), 0
-        for piece in self.pieces(name):
+        for piece in itertools.chain(begin, pieces):
             flat[start : start + piece.size] = piece.reshape(-1)
             start += piece.size
         return out

@@ -169,6 +169,15 @@ def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
     assert "no checkpoint" in said_to("tally", capsys, ["--run-dir", tmp_path, "--resume"])
 
 
+def test_a_lack_of_memory_sets_no_checkpoint_aside(tmp_path, monkeypatch):
+    train("tally", tmp_path)
+    newest = latest_checkpoint(tmp_path)
+    monkeypatch.setattr("retro_agents.ground.memory.free_memory", lambda: 0.0)
+    with pytest.raises(UserError, match=r"no memory for .*returns\.npy\.zst: .* free some, or use"):
+        train("tally", tmp_path, "--resume", "--timesteps", "90")
+    assert latest_checkpoint(tmp_path) == newest
+
+
 def test_a_cut_table_is_noticed(capsys, tmp_path):
     train("tally", tmp_path)
     assert "warning" not in resumed(capsys, tmp_path)
