@@ -6,7 +6,6 @@ gzip without a time stamp: the same ROM gives the same bytes."""
 import gzip
 import hashlib
 import json
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import stable_retro
 
 from cartridge.levels.splits import level_names
 from retro_agents.games.retro.bramble import GAME
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import Parser, UserError, command
 
 INTEGRATION = Path(__file__).parent / "integration"
 FOLDER = INTEGRATION / GAME
@@ -124,7 +123,7 @@ def build() -> list[Path]:
 @command
 def main() -> None:
     """Write the states and print their names."""
-    ArgumentParser(prog="python -m cartridge.build_states", description=__doc__).parse_args()
+    Parser(prog="python -m cartridge.build_states", description=__doc__).parse_args()
     for path in build():
         print(path)
 

@@ -3,13 +3,12 @@
 python -m web.acts 1001 1002     # writes web/acts/1001.pack and 1002.pack, in 21 CPU seconds each
 """
 
-import argparse
 import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
 from cartridge.levels import fresh, pack
-from retro_agents.ground.errors import command
+from retro_agents.ground.errors import Parser, command
 
 FOLDER = Path(__file__).parent / "acts"
 
@@ -27,7 +26,7 @@ def write(seed: int) -> Path:
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m web.acts", description=__doc__)
+    parser = Parser(prog="python -m web.acts", description=__doc__)
     parser.add_argument("seeds", nargs="+", type=int)
     for seed in parser.parse_args(argv).seeds:
         print(write(seed))

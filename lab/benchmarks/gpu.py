@@ -6,7 +6,6 @@ Further flags are `ppo2.train`'s. small, nature and impala play BrambleDash nati
 procgen is the competition's preset, -halves with its environments in two groups, -480 with as many.
 """
 
-import argparse
 import json
 import tempfile
 import time
@@ -20,7 +19,7 @@ import torch
 
 from ppo2.train import learn, make_envs, parse
 from ppo2.training import Training
-from retro_agents.ground.errors import command
+from retro_agents.ground.errors import Parser, command
 from retro_agents.ground.results import write_result
 from retro_agents.run.distributed import Group
 
@@ -98,7 +97,7 @@ def measure(flags: list[str], *, seconds: float, run_dir: str) -> dict[str, floa
 @command
 def main() -> None:
     """Measure the cases, print a table and write a file."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--kinds", default=",".join(GRAPHS))

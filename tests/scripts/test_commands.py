@@ -62,7 +62,8 @@ def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, t
     with pytest.raises(SystemExit) as stop:
         module.main()
     said = capsys.readouterr()
-    assert stop.value.code == 2 and said.err and not said.out
+    assert stop.value.code == 2 and not said.out
+    assert said.err.splitlines()[-1].startswith("error: ") and "usage:" not in said.err
     assert not list(tmp_path.iterdir())
 
 

@@ -3,7 +3,6 @@
 ONNX Runtime computes it. How it looks and acts is in the file's metadata (`retro-agents export`).
 """
 
-import argparse
 import contextlib
 import json
 from pathlib import Path
@@ -16,7 +15,7 @@ from retro_agents.contest.wire.protocol import TimestepTimeoutError, WallClockTi
 from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.policy import Play, parse_play
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.judging.score import steps_of
 
 
@@ -96,7 +95,7 @@ def config_of(said: dict[str, str], path: Path) -> EnvConfig:
 @command
 def main() -> None:
     """Play the level of the server in --dir until its limits are reached."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
