@@ -11,12 +11,8 @@ PAGES = {
     "retro_agents/studio/README.md": "studio.md",
     "CONTRIBUTING.md": "contribute/index.md",
     "rainbow/README.md": "agents/rainbow.md",
-    "rainbow/options.md": "agents/rainbow.md",
     "ppo2/README.md": "agents/ppo2.md",
-    "ppo2/options.md": "agents/ppo2.md",
-    "ppo2/cloning.md": "agents/cloning.md",
     "jerk/README.md": "agents/jerk.md",
-    "jerk/parts.md": "agents/jerk.md",
     "es/README.md": "agents/es.md",
     "trpo/README.md": "agents/trpo.md",
     "impala/README.md": "agents/impala.md",
@@ -34,24 +30,19 @@ PAGES = {
     "retro_agents/contest/match/README.md": "contest/index.md",
     "retro_agents/contest/wire/README.md": "reference/protocol.md",
     "retro_agents/games/retro/README.md": "environments/retro.md",
-    "retro_agents/games/retro/ROMS.md": "environments/sonic.md",
     "retro_agents/games/procgen/README.md": "environments/procgen.md",
-    "retro_agents/games/procgen/protocol.md": "environments/procgen-protocol.md",
-    "retro_agents/games/procgen/commands.md": "environments/procgen-commands.md",
     "cartridge/README.md": "environments/bramble.md",
     "cartridge/host/README.md": "environments/native.md",
     "cartridge/levels/README.md": "environments/generator.md",
-    "cartridge/levels/likeness.md": "environments/generator.md",
     "cartridge/levels/art/README.md": "environments/generator.md",
     "cartridge/src/README.md": "environments/engine.md",
     "docker-build/README.md": "contest/images.md",
     "lab/README.md": "contribute/measuring.md",
     "lab/studies/README.md": "contribute/measuring.md",
     "lab/benchmarks/README.md": "contribute/benchmarks.md",
-    "lab/benchmarks/cases.md": "contribute/benchmarks.md",
     "web/README.md": "web.md",
 }
-"""README -> the page that holds what it used to hold."""
+"""README -> the page that says more."""
 STAGED = {"notebook": "lab/notebook", "leaderboard": "leaderboard"}
 """Folder in docs -> the folder whose pages are copied there for a build."""
 LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
