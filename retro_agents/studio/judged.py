@@ -170,7 +170,7 @@ def cell(run: Path, sweep: Path, row: Any, *, reads: bool) -> dict[str, Any]:
     answers."""
     about = {"run": row.id, "kind": str(run.parent.relative_to(sweep)), "name": run.name}
     mean, state = row.mean, row.state
-    with suppress(OSError, UserError, TypeError, AttributeError, ArithmeticError):
+    with suppress(OSError, UserError, TypeError, ValueError, AttributeError, ArithmeticError):
         if reads and (levels := read_json(run.with_name(f"{run.name}.json")).get("levels")):
             mean, state = fmean(levels.values()), "finished"
     return {**about, "state": state, "mean": mean, "steps": row.steps, "timesteps": row.timesteps}

@@ -226,6 +226,14 @@ def test_cells_that_have_not_begun_are_shown_as_waiting(tmp_path: Path) -> None:
     assert len(sweeps(index)[0]["cells"]) == 1
 
 
+@pytest.mark.parametrize("levels", ["3", '{"a": "x"}', '{"a": Infinity, "b": -Infinity}'])
+def test_a_damaged_record_hides_no_cell(tmp_path: Path, levels: str) -> None:
+    run = make_run(tmp_path / "sweep" / "a" / "Act1-0")
+    run.with_name("Act1-0.json").write_text(f'{{"levels": {levels}}}')
+    (found,) = sweeps(Index(tmp_path))
+    assert [one["mean"] for one in found["cells"]] == [1_200]  # of its newest episodes
+
+
 def test_where_the_newest_episodes_ended_is_sent(client: Any) -> None:
     given = {"run": "a0", "level": LEVELS[1], "ended": "lost"}
     ends = client.ask("/api/episodes", query=given)[1]["ends"]
