@@ -1,4 +1,4 @@
-"""The site's code: blocks marked `python` and `bash` run, and the flags of all commands exist."""
+"""The code of the site and of the README runs, and the flags of all commands exist."""
 
 import contextlib
 import os
@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from retro_agents.command import COMMANDS
@@ -75,6 +76,17 @@ def test_a_pages_code_runs(page, monkeypatch, tmp_path):
         elif language == "bash":
             for line in code.splitlines():
                 run_line(line)
+
+
+def test_the_readmes_ten_lines(monkeypatch, tmp_path):
+    """The agent plays for fewer steps."""
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert len(code.strip().splitlines()) <= 10
+    monkeypatch.chdir(tmp_path)  # a shipped agent is found from any folder
+    names: dict = {}
+    exec(code.replace('-v0")', '-v0", episode_steps=5)'), names)
+    names["env"].close()
+    assert names["obs"].shape == (4, 84, 84) and names["obs"].dtype == np.uint8
 
 
 def flags_of(words: list[str]) -> set[str] | None:

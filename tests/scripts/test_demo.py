@@ -60,20 +60,16 @@ def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
     demo.played[NET] = played(*[5.0] * 10, *[100.0] * 20, *[600.0] * 10, 9_999.0)
     demo.ended[NET] = 40  # and one was cut off by the last step
     demo.played[SEARCH] = played(1000.0, 1010.0, 1020.0)
-    assert "+900 points relative to run-and-jump" in verdict(demo) and "too few" not in verdict(
-        demo
-    )
-    assert f"{SHIPPED}, which was trained on other levels, has 15." in verdict(demo)
-    assert (
-        "began with 5 and ended with 600, the means of the first and the last 10 of its 40 whole"
-        in verdict(demo)
-    )
+    said = verdict(demo)
+    assert "+900 points relative to run-and-jump" in said and "too few" not in said
+    assert f"{SHIPPED}, which was trained on other levels, has 15." in said
+    ends = "began with 5 and ended with 600, the means of the first and the last 10 of its 40 whole"
+    assert ends in said
     demo.ended[NET] = 0  # a run too short for one episode
     assert "nan" not in verdict(demo)
     demo.played[SEARCH] = played(0.0, 100.0)
-    assert "-60 points relative to run-and-jump" in verdict(demo) and "too few to tell" in verdict(
-        demo
-    )
+    said = verdict(demo)
+    assert "-60 points relative to run-and-jump" in said and "too few to tell" in said
 
 
 @pytest.mark.slow

@@ -66,13 +66,13 @@ class Row:
         }
 
 
-def reference(*, acts: int = ACTS, steps: int = STEPS) -> list[dict[str, Any]]:
-    """Play every third act, `steps` agent steps each."""
+def reference() -> list[dict[str, Any]]:
+    """Play every third act, STEPS agent steps each."""
     pack = gzip.decompress(Path(str(file_of(GAME, PACK))).read_bytes())
-    rows = [Row(name, seed) for seed, name in enumerate(act_names(pack)[::3][:acts])]
+    rows = [Row(name, seed) for seed, name in enumerate(act_names(pack)[::3][:ACTS])]
     agent = load_agent("ppo2")
     torch.set_num_threads(1)
-    for _ in range(steps):
+    for _ in range(STEPS):
         images = torch.from_numpy(np.stack([row.obs for row in rows]))
         with torch.no_grad():
             log_probs = agent.outputs(images)["logits"].log_softmax(dim=1)

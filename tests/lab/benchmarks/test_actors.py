@@ -42,12 +42,6 @@ def test_the_network_is_the_limit_where_blocks_take_longest_to_come():
     assert rate(weighs, actors=64, gigabits=0.1) == pytest.approx(0.1e9 / 8 / 14e6, rel=1e-3)
 
 
-def test_an_actor_that_waits_plays_sends_and_is_learned_from_in_turn():
-    assert rate(COSTS, actors=1, ahead=0) == pytest.approx(1 / 0.62)
-    sent = 7_800_000 / 1.25e8 + 2 * LATENCY
-    assert rate(COSTS, actors=1, ahead=0, gigabits=1.0) == pytest.approx(1 / (0.62 + sent))
-
-
 def ticking(costs, *, actors, ahead, gigabits, blocks, tick):
     """The same by looking at everybody at every tick of a clock -> seconds until so many blocks are
     learned from. Costs are whole ticks."""
