@@ -73,8 +73,7 @@ class Player:
     def __init__(self) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by `end`
         self.process: Any = None
-        self.begin_turn()
-        self.waits = self.over = False
+        self.begin_episode()
 
     def begin_turn(self) -> None:
         """Forget the turn before. newest: a picture that was not sent; drawn: whether there is one

@@ -4,6 +4,7 @@ python -m tests.studio.runs FOLDER     # makes some, for the page's tests
 """
 
 import json
+import os
 import sys
 import zipfile
 from pathlib import Path
@@ -98,6 +99,18 @@ def make_jerk(folder: Path) -> Path:
     write(run / "provenance.json", [{"agent": "jerk", "begun": "2026-01-31T12:00:00+00:00"}])
     make_recording(run / RECORDED)
     return run
+
+
+def linked(path: Path) -> None:
+    """A file or folder is replaced by a link to it."""
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def piped(path: Path) -> None:
+    """A file is replaced by a pipe, on which a reader would wait."""
+    path.unlink()
+    os.mkfifo(path)
 
 
 def write(path: Path, content: Any) -> None:

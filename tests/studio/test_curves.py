@@ -10,6 +10,8 @@ from retro_agents.studio import curves
 from retro_agents.studio.curves import POINTS, Tables, differences, drawn
 from tests.studio.runs import LEVELS, make_run
 
+DAMAGED = "metrics.csv is damaged:"
+
 
 def draw(runs: dict[str, Path], column: str = "metrics/entropy", **options: Any) -> Any:
     return drawn(Tables(), runs, column, **{"x": "steps", "window": 1, "seeds": False, **options})
@@ -47,13 +49,6 @@ def test_seeds_of_one_experiment_become_a_mean_with_an_interval(tmp_path: Path) 
     assert np.less_equal(mean["low"], mean["y"]).all()
 
 
-def test_a_run_without_the_column_says_so_beside_the_others(tmp_path: Path) -> None:
-    runs = {"one": make_run(tmp_path / "one"), "two": make_run(tmp_path / "two")}
-    (runs["one"] / "metrics.csv").write_text("step,loss\n1,2,3\n")
-    found = {curve["label"]: curve.get("error") for curve in draw(runs)}
-    assert found == {"one": "metrics.csv is damaged: its rows do not fit its header", "two": None}
-
-
 def test_a_heat_map_has_mean_returns_of_each_level_in_time(tmp_path: Path) -> None:
     heat = Tables().heat(make_run(tmp_path / "one", rows=40, steps=4_000))
     assert heat["levels"] == [*LEVELS]
@@ -80,17 +75,21 @@ def test_a_damaged_config_hides_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "why"),
     [
-        ("step,loss,loss\n1,2,3\n", "two of its columns have one name"),
-        (f"step,loss\n1,{'9' * 140_000}\n", "its rows do not fit its header"),
-        ("step,loss" + "9" * 140_000, "its first line has no end"),
+        ("step,gain\n1,2\n", "has no loss"),
+        ("step,loss\n1,2,3\n", f"{DAMAGED} its rows do not fit its header"),
+        (f"step,loss\n1,{'9' * 140_000}\n", f"{DAMAGED} its rows do not fit its header"),
+        ("step,loss,loss\n1,2,3\n", f"{DAMAGED} two of its columns have one name"),
+        ("step,loss" + "9" * 140_000, f"{DAMAGED} its first line has no end"),
     ],
 )
-def test_a_damaged_table_spoils_no_other_runs_curve(tmp_path: Path, table: str, why: str) -> None:
+def test_a_run_without_the_column_says_so_beside_the_others(
+    tmp_path: Path, table: str, why: str
+) -> None:
     runs, tables = {name: make_run(tmp_path / name) for name in "ab"}, Tables()
     (runs["a"] / "metrics.csv").write_text(table)
     for _ in range(2):
         found = drawn(tables, runs, "metrics/loss", x="steps", window=1, seeds=False)
-        assert [curve.get("error") for curve in found] == [f"metrics.csv is damaged: {why}", None]
+        assert [curve.get("error") for curve in found] == [why, None]
 
 
 def test_a_long_text_is_cut_and_kept_once(tmp_path: Path) -> None:

@@ -15,7 +15,16 @@ from retro_agents.ground.errors import UserError
 from retro_agents.studio import app, files, index, row
 from retro_agents.studio.files import Table
 from retro_agents.studio.row import Row, described, history, mark_of
-from tests.studio.runs import RECORDED, make_contest, make_jerk, make_run, make_sweep, write
+from tests.studio.runs import (
+    RECORDED,
+    linked,
+    make_contest,
+    make_jerk,
+    make_run,
+    make_sweep,
+    piped,
+    write,
+)
 
 
 def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
@@ -37,16 +46,6 @@ def configured(run: Path, **config: Any) -> None:
     write(run / "config.json", {"run": {"timesteps": 9, **config}})
 
 
-def piped(run: Path) -> None:
-    (run / "config.json").unlink()
-    os.mkfifo(run / "config.json")
-
-
-def linked(run: Path) -> None:
-    (run / "episodes.csv").unlink()
-    (run / "episodes.csv").symlink_to("/etc/passwd")
-
-
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
@@ -55,8 +54,11 @@ def linked(run: Path) -> None:
         (lambda run: (run / "config.json").write_text("3"), "config.json is damaged"),
         (lambda run: (run / "config.json").write_text("{}"), "not a run's"),
         (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json is damaged"),
-        (piped, "config.json cannot be read: config.json is not a regular file"),
-        (linked, "symbolic links"),
+        (
+            lambda run: piped(run / "config.json"),
+            "config.json cannot be read: config.json is not a regular file",
+        ),
+        (lambda run: linked(run / "episodes.csv"), "symbolic links"),
         (foreign, "format version 99"),
         (partial(foreign, version=None), "format version None"),
         (partial(configured, timesteps=1e999), "infinity"),

@@ -17,10 +17,12 @@ from tests.studio.conftest import processes
 from tests.studio.runs import (
     LEVELS,
     RECORDED,
+    linked,
     make_contest,
     make_jerk,
     make_run,
     make_sweep,
+    piped,
     write,
 )
 
@@ -105,16 +107,6 @@ def test_contests_make_a_leaderboard(client: Any) -> None:
         "damaged": (True, 0),
         "begun": (False, 4),
     }
-
-
-def linked(path: Path) -> None:
-    path.rename(path.with_name("elsewhere"))
-    path.symlink_to("elsewhere")
-
-
-def piped(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
 
 
 def endless(path: Path) -> None:

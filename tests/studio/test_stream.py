@@ -55,8 +55,8 @@ def shown(page: Any) -> list[dict[str, Any]]:
     return headers(page.recv(60))
 
 
-def within(seconds: float, there: Callable[[], bool]) -> bool:
-    until = time.monotonic() + seconds
+def soon(there: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 5
     while not there() and time.monotonic() < until:
         time.sleep(0.02)
     return there()
@@ -83,7 +83,7 @@ def test_an_emulator_is_shown_and_ends_with_its_page(client: Client) -> None:
             slow.send(SEEN)
             held = header(slow.recv(60))["held"]
         assert processes() > before
-    assert within(5, lambda: processes() <= before)
+    assert soon(lambda: processes() <= before)
 
 
 def test_a_thousand_malformed_messages_end_one_page_alone(client: Client) -> None:
@@ -211,7 +211,7 @@ def test_a_game_that_cannot_begin_leaves_no_other_behind(
     monkeypatch.setattr(stream.Player, "begin", begin)
     with watching(client, **GAME, other="ppo2") as page:
         assert "Cannot allocate" in json.loads(page.recv(60))["error"]
-    assert within(5, lambda: processes() <= before)
+    assert soon(lambda: processes() <= before)
 
 
 def test_procgen_is_shown_too(client: Client, tmp_path: Path) -> None:
