@@ -39,6 +39,9 @@ class ScanIndex:
         self.planes = np.zeros((2, room), np.uint64)
         self.codes = np.zeros((room, BITS // WORD), np.uint64)
         self.found = np.empty(room + PART, np.int32)
+        vectors, centre = storage.vectors, storage.centre
+        self.memory = vectors, centre, self.signs, self.planes, self.codes, self.found
+        """The kernels' argument `memory`."""
 
     def insert(self, slot: int) -> None:
         """Update the code of a slot that was just written."""
@@ -51,7 +54,7 @@ class ScanIndex:
         slots = np.full((len(units), k), -1, np.int64)
         cosines = np.full((len(units), k), -np.inf, np.float32)
         wanted, kept = max(self.wanted, 8 * k), max(self.wanted // 8, 3 * k)
-        kernels().nearest(self._memory(), self.storage.size, units, wanted, kept, slots, cosines)
+        kernels().nearest(self.memory, self.storage.size, units, wanted, kept, slots, cosines)
         return slots, cosines
 
     def similar(self, unit: Floats, least: float) -> tuple[Slots, Floats]:
@@ -62,18 +65,10 @@ class ScanIndex:
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
         coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, BITS))
-        count = kernels().similar(self._memory(), self.storage.size, unit, coarse, fine)
+        count = kernels().similar(self.memory, self.storage.size, unit, coarse, fine)
         slots = self.found[:count].astype(np.int64)
         cosines = self.storage.vectors[slots] @ unit
         return slots[cosines >= least], cosines[cosines >= least]
-
-    def _memory(self) -> tuple[np.ndarray, ...]:
-        """The kernels' argument `memory`."""
-        storage = self.storage
-        return (
-            *(storage.vectors, storage.centre, self.signs),
-            *(self.planes, self.codes, self.found),
-        )
 
 
 def differing_bits(angle: float, bits: int) -> int:

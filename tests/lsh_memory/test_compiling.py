@@ -1,13 +1,13 @@
 """Searches until the kernels are compiled: in NumPy, with the same results to the last bit."""
 
 import threading
-from types import SimpleNamespace
+from concurrent.futures import Future
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from lsh_memory import EpisodicMemory, MemoryConfig, compiling, kernels, plain
-from lsh_memory.compiling import Compiling
 from lsh_memory.storage import CENTRED_AT
 from tests.lsh_memory.test_scan import filled
 
@@ -31,7 +31,8 @@ def test_codes_are_the_same(features):
 
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize(
-    ("size", "wanted", "kept", "k"), [(1, 9, 9, 3), (300, 40, 9, 20), (9_000, 500, 62, 10)]
+    ("size", "wanted", "kept", "k"),
+    [(1, 9, 9, 3), (256, 40, 9, 20), (257, 40, 1, 20), (300, 300, 200, 20), (9_000, 500, 62, 10)],
 )
 def test_searches_find_the_same_with_the_same_cosines(features, size, wanted, kept, k):
     rng = np.random.default_rng(features)
@@ -43,10 +44,11 @@ def test_searches_find_the_same_with_the_same_cosines(features, size, wanted, ke
     found = []
     for module in (kernels, plain):
         slots, cosines = np.full((5, k), -1, np.int64), np.full((5, k), -np.inf, np.float32)
-        module.nearest(index._memory(), size, queries, wanted, kept, slots, cosines)
+        module.nearest(index.memory, size, queries, wanted, kept, slots, cosines)
         similar = [
-            index.found[: module.similar(index._memory(), size, query, 40, 170)].copy()
+            index.found[: module.similar(index.memory, size, query, *limits)].copy()
             for query in queries
+            for limits in ((0, 0), (40, 170), (128, 512))
         ]
         found.append((slots, cosines, np.concatenate(similar)))
     for one, other in zip(*found, strict=True):
@@ -56,9 +58,9 @@ def test_searches_find_the_same_with_the_same_cosines(features, size, wanted, ke
 def test_a_memory_is_the_same_whichever_searches(walk, monkeypatch):
     made, steps = [], walk(CENTRED_AT + 200, 16) + 0.01
     for module in (kernels, plain):
-        monkeypatch.setattr(
-            compiling, "started", lambda module=module: SimpleNamespace(module=module, error=None)
-        )
+        future = Future()
+        future.set_result(module)
+        monkeypatch.setattr(compiling, "started", lambda future=future: future)
         memory = EpisodicMemory(MemoryConfig(16, 3, capacity=CENTRED_AT + 100))
         memory.add_batch(steps, np.arange(len(steps)) % 3, np.arange(float(len(steps))))
         values = memory.action_values_batch(steps[::9]).values
@@ -69,15 +71,17 @@ def test_a_memory_is_the_same_whichever_searches(walk, monkeypatch):
 
 def test_nobody_waits_for_the_compiler(monkeypatch):
     going_on = threading.Event()
-    monkeypatch.setattr(Compiling, "compile", lambda self: going_on.wait())
-    began = Compiling()
+    monkeypatch.setattr(compiling, "compiled", going_on.wait)
+    began = compiling.started.__wrapped__()
     monkeypatch.setattr(compiling, "started", lambda: began)
-    assert began.thread.is_alive() and compiling.kernels() is plain
+    assert compiling.kernels() is plain
     going_on.set()
 
 
 def test_an_error_of_the_compiler_is_everybodys(monkeypatch):
-    broken = SimpleNamespace(module=plain, error=OSError("no room"))
+    monkeypatch.setattr(compiling, "compiled", Mock(side_effect=OSError("no room")))
+    broken = compiling.started.__wrapped__()
     monkeypatch.setattr(compiling, "started", lambda: broken)
+    compiling.wait()
     with pytest.raises(OSError, match="no room"):
         EpisodicMemory(MemoryConfig(16, 3)).query(np.ones(16))

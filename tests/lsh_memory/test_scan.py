@@ -1,59 +1,8 @@
 import numpy as np
 import pytest
 
-from lsh_memory.kernels import narrow, pass_over, reach
 from lsh_memory.scan import ScanIndex, differing_bits
 from lsh_memory.storage import Storage
-
-
-def random_codes(size, words=8, seed=0):
-    return np.random.default_rng(seed).integers(0, 2**64, (size, words), dtype=np.uint64)
-
-
-def differences(codes, code):
-    return np.bitwise_count(codes ^ code).sum(axis=1)
-
-
-def planes_of(codes):
-    planes = np.zeros((2, -(-len(codes) // 256) * 256), np.uint64)
-    planes[:, : len(codes)] = codes[:, :2].T
-    return planes
-
-
-@pytest.mark.parametrize("size", [1, 255, 256, 257, 3000])
-@pytest.mark.parametrize("limit", [0, 50, 60, 128])
-def test_pass_finds_exactly_the_slots_within_the_limit(size, limit):
-    codes = random_codes(size)
-    code = codes[size // 2]
-    planes = planes_of(codes)
-    found = np.empty(planes.shape[1] + 32, np.int32)
-    count = pass_over(planes, size, code, limit, found)
-    want = np.flatnonzero(differences(codes[:, :2], code[:2]) <= limit)
-    np.testing.assert_array_equal(found[:count], want)
-
-
-def test_slots_not_in_use_are_never_found():
-    found = np.empty(600, np.int32)
-    no_code = np.zeros(8, np.uint64)  # what slots hold that are not in use
-    assert pass_over(np.zeros((2, 512), np.uint64), 300, no_code, 0, found) == 300
-
-
-@pytest.mark.parametrize("kept", [1, 10, 300, 1000])
-def test_narrowing_keeps_those_that_differ_least(kept):
-    codes = random_codes(400)
-    slots = np.random.default_rng(1).permutation(400)[:350].astype(np.int32)
-    found, code = slots.copy(), codes[7]
-    count = narrow(codes, code, found, len(found), kept)
-    all_bits, left = differences(codes[slots], code), differences(codes[found[:count]], code)
-    assert count == min(kept, 350) and len(set(found[:count])) == count
-    np.testing.assert_array_equal(np.sort(left), np.sort(all_bits)[:count])
-
-
-def test_reach_takes_in_about_as_many_as_wanted():
-    codes = random_codes(50_000)
-    limit = reach(planes_of(codes), 50_000, codes[0], 2_000)
-    bits = differences(codes[:, :2], codes[0, :2])
-    assert (bits <= limit).sum() > 1_500 and (bits <= limit - 1).sum() < 2_500
 
 
 def filled(vectors, kind=ScanIndex, **options):

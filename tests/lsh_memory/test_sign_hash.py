@@ -27,17 +27,6 @@ def test_transform_is_the_hadamard_matrix():
     np.testing.assert_allclose(turned, matrix @ x, rtol=1e-5)
 
 
-def test_code_is_the_signs_of_the_turned_vector():
-    x, centre = np.random.default_rng(0).normal(size=(2, 100)).astype(np.float32)
-    turned = np.zeros(128, np.float32)
-    turned[:100] = x - centre
-    for signs in random_signs(100, bits=64, seed=3):
-        turned *= signs
-        hadamard(turned)
-    bits = np.unpackbits(code_of(x, centre, bits=64, seed=3).view(np.uint8), bitorder="little")
-    np.testing.assert_array_equal(bits, turned[:64] > 0)
-
-
 @pytest.mark.parametrize("angle", [0.05, 0.5, 1.2])
 @pytest.mark.parametrize("zeros", [0.0, 0.9])  # a layer of ReLUs gives many
 def test_codes_differ_in_the_share_of_the_angle(angle, zeros):
