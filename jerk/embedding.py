@@ -1,6 +1,10 @@
-"""Keys of the episodic memory: embeddings of observations by their frames, or by a policy's net."""
+"""Keys of the episodic memory: embeddings of observations by their frames, or by a policy's net.
 
-from typing import Protocol, final
+Observations uint8 [N,C,H,W] -> float32 [N,size]: vectors in nearly the same direction for similar
+ones.
+"""
+
+from typing import final
 
 import cv2
 import numpy as np
@@ -15,15 +19,6 @@ SIDE = 21
 """Height and width of a frame before it is projected."""
 EMBEDDING = 128
 """Size of the embedding by frames."""
-
-
-class Embedder(Protocol):
-    """Observations uint8 [N,C,H,W] -> float32 [N,size]: vectors in nearly the same direction for
-    similar ones."""
-
-    size: int
-
-    def __call__(self, obs: NDArray[np.uint8]) -> NDArray[np.float32]: ...
 
 
 @final
@@ -86,3 +81,6 @@ class NetEmbedder:
             handle.remove()
         found = found or [scores - scores.mean(dim=1, keepdim=True)]
         return torch.cat(found, dim=1).cpu().numpy()
+
+
+Embedder = FrameEmbedder | NetEmbedder
