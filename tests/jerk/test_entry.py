@@ -18,7 +18,7 @@ from retro_agents.experience.episodes import Episode, episodes_of
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
 from retro_agents.run.config import replaced
-from tests.jerk.test_hybrid import BLANK, assert_same_net, saved_ppo2
+from tests.jerk.test_hybrid import BLANK, assert_same_net, saved_ppo2, started
 from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
 from tests.runs import Stop, assert_same_run, stopping
 
@@ -29,12 +29,6 @@ SAVED = {"ppo2": saved_ppo2, "rainbow": saved_rainbow}
 def ppo2(tmp_path):
     """A PPO2's checkpoint."""
     return saved_ppo2(tmp_path / "ppo2")
-
-
-def started(name, policy, **changes):
-    training = Training(preset(name, policy=policy, num_envs=1, **changes), 1)
-    training.agent.start_from(None)
-    return training
 
 
 def images(count):

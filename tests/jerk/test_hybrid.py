@@ -37,9 +37,9 @@ def saved_ppo2(folder):
     return str(folder)
 
 
-def started(**changes):
-    """A run of the preset of parts, begun as its config says."""
-    training = Training(preset("parts", **changes), 1)
+def started(name="parts", policy="", **changes):
+    """A run of a preset, begun as its config says."""
+    training = Training(preset(name, policy=policy, num_envs=1, **changes), 1)
     training.agent.start_from(None)
     return training
 
@@ -165,13 +165,6 @@ def test_runs_of_more_actions_are_refused_by_rainbow_in_one_line(course, tmp_pat
     with pytest.raises(UserError, match="holds episodes of frame_skip 4 and the actions") as error:
         rainbow.training.Training(rainbow_config(), 1).start_from(tmp_path / "ten/replay")
     assert "\n" not in str(error.value)
-
-
-def test_a_memory_explores_as_soon_as_it_remembers_something(named):
-    training = Training(preset("parts", policy=named), 1)
-    assert training.search.shares() == (0.5, 0.0)
-    training.agent.memory.add(np.ones(128), 1, 1.0)
-    assert training.search.shares() == (0.5, 0.25)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])

@@ -69,10 +69,8 @@ def test_a_rollout_holds_what_the_net_says_of_every_step_alone(corridor, learned
     for _ in range(2):
         envs.steps[:] = 22  # of 30, at which an episode is cut
         obs = training.collector.play(envs, obs)
-        actions, logp = (
-            training.collector.rollout.actions.tolist(),
-            training.collector.rollout.logp.clone(),
-        )
+        rollout = training.collector.rollout
+        actions, logp = rollout.actions.tolist(), rollout.logp.clone()
         expected = {"logp": [], "values": [], "next_values": [], "rewards": []}
         for t, env in np.ndindex(16, 3):
             log_probs, value, states[env] = look(training, seen[env], states[env], starts[env])

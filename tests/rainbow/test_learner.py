@@ -15,8 +15,6 @@ from rainbow.learner import (
     linear,
     munchausen_bonus,
     project_distribution,
-    q_values,
-    support,
 )
 from retro_agents.run.config import replaced
 from tests.experience.batches import random_batch
@@ -65,19 +63,6 @@ def test_the_clipped_share_is_the_probability_outside_the_atoms():
     torch.testing.assert_close(share, torch.tensor([0.0, 0.5, 1.0, 0.0, 1.0, 0.0]))
 
 
-def test_values_are_expectations_and_only_probabilities_have_atoms():
-    outputs = torch.log(torch.tensor([[[0.25, 0.75], [0.5, 0.5]]]))
-    torch.testing.assert_close(
-        q_values(outputs, torch.tensor([0.0, 4.0])), torch.tensor([[3.0, 2.0]])
-    )
-    assert q_values(torch.tensor([[[1.5], [2.5]]]), None).tolist() == [[1.5, 2.5]]
-    quantiles = torch.tensor([[[1.0, 3.0], [2.0, 2.5]]])
-    assert q_values(quantiles, None).tolist() == [[2.0, 2.25]]
-    for settings in ({"distributional": False}, {"quantiles": 8}):
-        assert support(replaced(SMALL, **settings), CPU) is None
-    assert support(SMALL, CPU).shape == (11,)
-
-
 def slow_quantile_loss(outputs, fractions, targets):
     """Eq. 3 of arXiv:1806.06923, pair by pair."""
     loss = 0.0
@@ -120,7 +105,9 @@ def slow_losses(learner, batch, chance):
             for (net, seen), drawn in zip(passes, chance, strict=False)
         )
     chooser = rest[0] if rest else target
-    z = None if learner.z is None else learner.z.numpy()
+    z = None
+    if config.distributional and not config.quantiles:
+        z = np.linspace(config.v_min, config.v_max, config.atoms)
     losses = []
     for b in range(len(batch.actions)):
         outputs = online[b, batch.actions[b]]

@@ -8,7 +8,7 @@ import torch
 from retro_agents.run.config import replaced
 from sac.agent import make_net
 from sac.config import SACConfig
-from sac.learner import Learner, soft_values, temperature_loss
+from sac.learner import Learner, soft_values
 from tests.experience.batches import random_batch
 
 SMALL = replaced(SACConfig(), image_height=36, image_width=36, hidden=32, temperature=0.7)
@@ -71,14 +71,6 @@ def test_losses_and_priorities_match_the_slow_oracle(seed):
     np.testing.assert_allclose(got.numpy(), priorities, rtol=1e-4)
     assert metrics["critic_loss"].item() == pytest.approx(critic_loss, rel=1e-4)
     assert metrics["policy_loss"].item() == pytest.approx(policy_loss, rel=1e-4)
-
-
-@pytest.mark.parametrize(("entropy", "grows"), [(0.2, True), (1.5, False)])
-def test_temperature_grows_where_the_policy_is_too_sure(entropy, grows):
-    log_temperature = torch.tensor(0.0, requires_grad=True)
-    temperature_loss(log_temperature, torch.tensor([entropy]), 1.0).backward()
-    assert (-log_temperature.grad > 0) == grows  # what descent adds
-    assert log_temperature.grad.item() == pytest.approx(entropy - 1.0)
 
 
 @pytest.mark.parametrize(("target", "sign"), [(1.0, 1.0), (0.1, -1.0)])
