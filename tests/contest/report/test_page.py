@@ -124,8 +124,8 @@ def test_browser_shows_the_comparison_and_nothing_too_wide(report, tmp_path, wid
     assert re.fullmatch(r"1,000 steps: mine:&lt;b&gt;&amp;play [45],\d{3}, random \d{3}", found[4])
 
 
-def page_of(folders, out):
-    main([*map(str, folders), "--out", str(out), "--no-films"])
+def page_of(folders, out, *flags):
+    main([*map(str, folders), *flags, "--out", str(out), "--no-films"])
     return out.read_text()
 
 
@@ -149,8 +149,7 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
     little = write_contest(tmp_path / "little", "little", seeds=1, score=9000.0)
     facts = json.loads((much / "contest.json").read_text())
     (much / "contest.json").write_text(json.dumps({**facts, "timesteps": 2000}))
-    main([str(much), str(little), "--out", str(tmp_path / "r.html"), "--no-films"])
-    text = (tmp_path / "r.html").read_text()
+    text = page_of([much, little], tmp_path / "r.html")
     heads = [row[0].split()[0] for row in Checker(text).tables["leaderboard"][1:]]
     order = [head for head in heads if head in ("2,000", "much", "1,000", "little")]
     assert order == ["2,000", "much", "1,000", "little"]
@@ -159,9 +158,8 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
 
 def test_stored_results_stand_beside_a_contest_on_its_levels(tmp_path):
     mine = write_contest(tmp_path / "mine", "mine", seeds=2, score=5000.0, level=LEVELS[1])
-    out, stored = tmp_path / "r.html", ["random", "jerk-hybrid"]
-    main([str(mine), "--beside", *stored, "--out", str(out), "--no-films"])
-    text = out.read_text()
+    stored = ["random", "jerk-hybrid"]
+    text = page_of([mine], tmp_path / "r.html", "--beside", *stored)
     head, row = Checker(text).tables["levels"]
     for name in stored:
         mean = fmean(runs_of(name)[f"{GAME}:{LEVELS[1]}"].values())
