@@ -21,7 +21,6 @@ from retro_agents.contest.match.folder import (
     difference,
     is_over,
     job_folder,
-    locked,
     read_result,
     same_contest,
 )
@@ -33,7 +32,7 @@ from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import write_json, write_text
+from retro_agents.ground.files import make_folder, write_json, write_text
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
@@ -41,6 +40,7 @@ from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.score import shown_names
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field
+from retro_agents.run.folder import alone_in
 
 POLL_SECONDS = 0.2
 
@@ -111,7 +111,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     shared = {**dataclasses.asdict(limits), "record": config.record}
     shared |= {"backend": config.backend, "roms": roms}
     facts = {**agent.facts(), **shared}
-    with stopped_in_order(), locked(out) as lock:
+    make_folder(out)
+    busy = f"another contest runs in {out}: wait for it, or give another --out"
+    with stopped_in_order(), alone_in(out, otherwise=busy) as lock:
         same_contest(out, facts, planned)
         names = shown_names(map(str, levels))
         contest = Contest(out, agent, limits, config.record, facts, lock)

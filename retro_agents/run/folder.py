@@ -102,14 +102,14 @@ class Reports(NamedTuple):
 
 
 @contextmanager
-def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[None]:
-    """Keeps other processes from writing to a folder. Raises UserError if one does: `otherwise`, or
-    what to do about a run."""
+def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[int]:
+    """Keeps other processes from writing to a folder. Yields the lock's descriptor. Raises
+    UserError if one does: `otherwise`, or what to do about a run."""
     busy = f"another process writes to the run in {folder}: wait for its end, stop it, "
     lock = os.open(folder, os.O_RDONLY)
     try:
         wait_for_lock(lock, otherwise=otherwise or f"{busy}or give another --run-dir")
-        yield
+        yield lock
     finally:
         os.close(lock)
 

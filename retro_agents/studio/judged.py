@@ -111,7 +111,7 @@ def contests(index: Index) -> list[dict[str, Any]]:
             row["error"] = "its disk does not answer"
             continue
         with suppress(OSError):
-            row["running"] = bool(writer_of(folder / ".lock", known))
+            row["running"] = bool(writer_of(folder, known))
         try:
             row |= contest(folder)
         except Exception as error:  # whatever its files hold, the others are shown

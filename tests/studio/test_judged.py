@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from retro_agents.ground.errors import UserError
+from retro_agents.run.folder import alone_in
 from retro_agents.studio import agents
 from retro_agents.studio.files import checkpoints_of
 from retro_agents.studio.index import Index
@@ -139,6 +140,12 @@ def test_an_endless_table_is_not_compared(tmp_path: Path) -> None:
     endless(make_run(tmp_path / "one") / "episodes.csv")
     with pytest.raises(UserError, match=r"episodes\.csv"):
         scores_of(Index(tmp_path), Entry(runs=["one"]))
+
+
+def test_a_contest_runs_while_its_folder_is_locked(tmp_path: Path) -> None:
+    with alone_in(make_contest(tmp_path / "contest")):
+        assert contests(Index(tmp_path))[0]["running"]
+    assert not contests(Index(tmp_path))[0]["running"]
 
 
 def test_a_contest_of_zeros_is_before_one_that_is_not_played(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
-"""A contest's folder: the jobs in it, the contest that it belongs to, and its lock."""
+"""A contest's folder: the jobs in it, and the contest that it belongs to."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import move_folder, wait_for_lock, write_json
+from retro_agents.ground.files import move_folder, write_json
 
 SAME = (
     "name",
@@ -64,25 +64,6 @@ def set_aside(folder: Path) -> None:
     while (target := folder.with_name(f"{folder.name}.interrupted-{number}")).exists():
         number += 1
     move_folder(folder, target)
-
-
-@contextlib.contextmanager
-def locked(out: Path) -> Iterator[int]:
-    """Lock a folder for one contest at a time. Raises UserError if another contest runs in it.
-
-    The contest's processes hold the lock too, so after a kill it is free once they have ended.
-    """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        file = (out / ".lock").open("ab")
-    except OSError as error:
-        raise UserError(f"cannot write to {out}: {error.strerror}") from None
-    with file:
-        wait_for_lock(
-            file.fileno(),
-            otherwise=f"another contest runs in {out}: wait for it, or give another --out",
-        )
-        yield file.fileno()
 
 
 def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:

@@ -46,7 +46,8 @@ BEST = "best.bk2"
 @dataclasses.dataclass(frozen=True)
 class Contest:
     """What all jobs share. record: keep the recording of each job's best episode. facts: the
-    agent's, for result.json. lock: a descriptor that all processes keep."""
+    agent's, for result.json. lock: the folder's, which all processes keep, so that after a kill the
+    folder is free once they have ended."""
 
     out: Path
     agent: Agent
@@ -190,7 +191,9 @@ class Job:
             "agent_exit": codes[1],
             "status": status,
         }
-        result["versions"] = {**result.get("versions", {}), **versions()}
+        names = ("torch", "retro-contest-agents")
+        own = {name: installed(name) or "not installed" for name in names}
+        result["versions"] = {**result.get("versions", {}), **own}
         write_json(self.folder / "result.json", result)
         return status
 
@@ -216,9 +219,3 @@ def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int
     if server_died or (agent_code == SERVER_GONE and not told):
         return "interrupted"
     return "complete" if agent_code == 0 else "crashed"
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that the agent's side computes with."""
-    names = ("torch", "retro-contest-agents")
-    return {name: installed(name) or "not installed" for name in names}
