@@ -180,7 +180,7 @@ def run(
         model.learn(steps, callback=Recorder(report, steps), log_interval=10**9)
     for theirs, ours in pairs(model, agent.net):
         ours.load_state_dict(theirs.state_dict())
-    agent.save(report.folder.checkpoints)
+    agent.save(Path(run_dir) / "checkpoints")
     return agent
 
 

@@ -23,16 +23,17 @@ def load_config(
     *,
     presets: Path | None,
     command: str,
+    defaults: Mapping[str, Any] = NOTHING,
 ) -> T:
     """Config of a command: defaults of `cls` <- --preset <- --config <- flags; the last one wins.
 
     argv: the arguments without the program. presets: folder of NAME.yaml files, if any.
-    command: its name in --help.
+    command: its name in --help. defaults: replace those of `cls` for some fields.
     Raises UserError for an unknown preset, field or flag (and names the nearest one), an unreadable
     file or a bad value.
     """
     words = Words(cls, argv, command=command, presets=preset_names(presets), files=True)
-    return _loaded(cls, words, presets)
+    return _loaded(cls, words, presets, defaults=defaults)
 
 
 def parse_command(
@@ -104,14 +105,16 @@ def _not_ours(run_dir: Path, field: str, *, command: str) -> str:
     )
 
 
-def _loaded(cls: type[T], words: Words, presets: Path | None) -> T:
-    """`cls` from the preset and the file that the words name, then flags."""
-    values, name = dict[str, Any](), words.preset
+def _loaded(
+    cls: type[T], words: Words, presets: Path | None, *, defaults: Mapping[str, Any] = NOTHING
+) -> T:
+    """`cls` from defaults, then the preset and the file that the words name, then flags."""
+    values, name = dict(defaults), words.preset
     if name is not None:
         names = preset_names(presets)
         if presets is None or name not in names:
             raise UserError(f"unknown preset {name!r}; {nearest_text(name, names)}")
-        values = read_file(presets / f"{name}.yaml", what=f"preset {name!r}")
+        values |= read_file(presets / f"{name}.yaml", what=f"preset {name!r}")
         here = places(cls, values | words.levels())
         strange = [key for key in places(cls, values) if key in values and key not in here]
         if strange:
