@@ -94,9 +94,8 @@ class Tables:
         names, returns = means([zone[level] for level in levels], at, r)
         if len(zone) <= MOST_LEVELS:
             more, others = means(levels, at, r)
-            names, returns = (
-                (more, others) if len(names) in (1, len(zone)) else (names + more, returns + others)
-            )
+            alone = len(names) in (1, len(zone))
+            names, returns = (more, others) if alone else (names + more, returns + others)
         return {"levels": names, "edges": edges.tolist(), "returns": returns}
 
 

@@ -44,10 +44,8 @@ def test_the_wheel_holds_the_packages_and_all_their_data(wheel: set[str]) -> Non
         and not {"results", "proofs"} & set(path.split("/"))
         and (not path.endswith(NOT_NEEDED) or path.endswith("/rom.md"))
     }
-    assert (
-        needed - wheel == set()
-        and {path for path in wheel if not path.startswith(BUILT)} <= tracked
-    )
+    assert needed - wheel == set()
+    assert {path for path in wheel if not path.startswith(BUILT)} <= tracked
     assert {path.split("/")[0] for path in wheel} == NAMES
     assert {"rainbow/presets/laptop.yaml", "cartridge/sanitized.json"} <= needed
     assert "retro_agents/games/procgen/original.txt" in wheel

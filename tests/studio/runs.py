@@ -25,12 +25,9 @@ def make_run(folder: Path, *, rows: int = 40, steps: int = 4_000, **config: Any)
     folder.mkdir(parents=True)
     asked = {"levels": "bramble-train", "timesteps": steps, "seed": 0, **config}
     write(folder / "config.json", {"run": asked, "learning_rate": config.get("rate", 3e-4)})
-    start = {
-        "agent": "ppo2",
-        "command": "python -m ppo2.train",
-        "begun": "2026-01-31T12:00:00+00:00",
-    }
-    write(folder / "provenance.json", [{**start, "ended": "2026-01-31T13:00:00+00:00"}])
+    start = {"agent": "ppo2", "command": "python -m ppo2.train"}
+    times = {"begun": "2026-01-31T12:00:00+00:00", "ended": "2026-01-31T13:00:00+00:00"}
+    write(folder / "provenance.json", [{**start, **times}])
     at = [steps * (row + 1) // rows for row in range(rows)]
     table(folder / "metrics.csv", "step,loss,entropy", [f"{s},{1 / (1 + s)},{s % 7}" for s in at])
     table(folder / "timing.csv", "step,seconds", [f"{s},{s / 100}" for s in at])
@@ -45,19 +42,13 @@ def make_contest(folder: Path, *, name: str = "ppo2", mean: float = 2_000, left:
     """A contest of two levels and two seeds, of which `left` are not played yet."""
     folder.mkdir(parents=True)
     planned = [(level, seed) for level in LEVELS[:2] for seed in (0, 1)]
-    write(
-        folder / "contest.json", {"name": name, "mode": "adapt", "timesteps": 9, "planned": planned}
-    )
+    facts = {"name": name, "mode": "adapt", "timesteps": 9, "planned": planned}
+    write(folder / "contest.json", facts)
     for level, seed in planned[: len(planned) - left]:
         job = folder / level.replace(":", "-") / f"seed-{seed}"
         job.mkdir(parents=True)
-        result = {
-            "level": level,
-            "mean_return": mean + 100 * seed,
-            "best_return": 5_000,
-            "steps": 9,
-        }
-        result |= {"episodes": 3, "finished": 1, "seconds": 2, "status": "complete"}
+        result = {"level": level, "mean_return": mean + 100 * seed, "best_return": 5_000}
+        result |= {"steps": 9, "episodes": 3, "finished": 1, "seconds": 2, "status": "complete"}
         write(job / "result.json", {**result, "limits": {"timesteps": 9}})
         columns = "step,env,level,r,l,progress,finished,complete"
         table(job / "episodes.csv", columns, [f"{s},0,{level},{mean},3,0.5,0,1" for s in (3, 6, 9)])

@@ -21,10 +21,8 @@ def test_commands_are_those_that_work(
     tmp_path: Path, levels: str, agent: str, lacks: str, evaluates: str
 ) -> None:
     run = make_run(tmp_path / "one", levels=levels)
-    found, others = (
-        commands(run, agent, ""),
-        {"Resume it", "Export its net", "Watch it in a window"},
-    )
+    found = commands(run, agent, "")
+    others = {"Resume it", "Export its net", "Watch it in a window"}
     assert others - found.keys() == {lacks} - {""}
     assert found["Evaluate it"] == f"{evaluates} {run}"
     assert found["Film it"] == f"{evaluates} {run} --video"
