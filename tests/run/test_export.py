@@ -33,15 +33,10 @@ def built(net):
     torch.manual_seed(0)
     name = net.partition(" ")[0]
     agent = find(name).build(to_dict(tiny(name, *NETS[net])))
-    if net == "ppo2 attention":
-        _open_attention(agent.net)
+    if net == "ppo2 attention":  # which begins closed: its one number is 0
+        (gamma,) = (each for each in agent.net.parameters() if not each.ndim)
+        torch.nn.init.ones_(gamma)
     return agent
-
-
-def _open_attention(net):
-    """Attention begins closed: its one number is 0."""
-    (gamma,) = (each for each in net.parameters() if not each.ndim)
-    torch.nn.init.ones_(gamma)
 
 
 @pytest.mark.parametrize("net", NETS)

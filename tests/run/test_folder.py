@@ -22,13 +22,6 @@ def config_of(run):
     return json.loads((run.path / "config.json").read_text())
 
 
-@pytest.fixture
-def unwritable(tmp_path):
-    """A place no folder can be made in, for root too: below a file."""
-    (tmp_path / "file").write_text("")
-    return tmp_path / "file" / "run"
-
-
 def test_create_writes_the_config_and_the_folders(tmp_path):
     run = RunFolder.create(tmp_path / "a" / "b", Config(steps=7))
     assert config_of(run) == {"steps": 7}
@@ -77,17 +70,17 @@ def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
     assert (tmp_path / "metrics.csv").read_text() == "step,loss\n150,1\n"
 
 
-def test_open_needs_a_run_and_create_a_writable_place(tmp_path, unwritable):
+def test_open_needs_a_run_and_create_a_writable_place(tmp_path):
     with pytest.raises(UserError, match="not a run folder"):
         RunFolder.open(tmp_path)
     for name in ("config.json", "meta.json"):
         (tmp_path / name).touch()
     with pytest.raises(UserError, match="is a checkpoint: give its run's folder"):
         RunFolder.open(tmp_path)
-    with pytest.raises(UserError, match=r"cannot write .* give a writable place"):
-        RunFolder.create(unwritable, Config())
-    with pytest.raises(UserError, match=r"cannot write .* give a writable place"):
-        numbered_folder(unwritable, "demo")
+    below = tmp_path / "meta.json" / "run"  # where root cannot make a folder either
+    for make in (lambda: RunFolder.create(below, Config()), lambda: numbered_folder(below, "demo")):
+        with pytest.raises(UserError, match=r"cannot write .* give a writable place"):
+            make()
 
 
 def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path):

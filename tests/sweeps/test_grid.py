@@ -167,11 +167,8 @@ def test_what_cannot_be_meant_is_one_line(flags, says, capsys):
 @pytest.mark.parametrize(
     ("plan", "says"),
     [
-        ("pbt: ['gamma=0:1']\nseeds: 3", "--seeds has no effect without --grid"),
         ("search: ['gamma=0:1']\nseeds: 3", "--seeds has no effect without --grid"),
         ("grid: ['gamma=0,1']\ntrials: 9", "--trials has no effect without --search"),
-        ("pbt: ['gamma=0:1']\ntrials: 9", "--trials has no effect without --search"),
-        ("search: ['gamma=0:1']\npopulation: 9", "--population has no effect without --pbt"),
         ("pbt: ['gamma=0:1']\ncell: 2", "--cell has no effect without --engine local"),
     ],
 )

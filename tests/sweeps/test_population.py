@@ -152,20 +152,9 @@ def test_a_population_is_trained_by_one_process_at_a_time(tmp_path, monkeypatch)
         run(population("gamma=0.9:0.99", out=tmp_path))
 
 
-def test_a_run_takes_over_another_ones_checkpoint_whole(tmp_path):
-    run_dir, better = tmp_path / "run", tmp_path / "better"
-    for folder, weights in ((run_dir, "worse"), (better, "better")):
-        (folder / "checkpoints").mkdir(parents=True)
-        (folder / "checkpoints" / f"step-{weights}").write_text(weights)
-
-    class Given:
-        def to_directory(self, path: str) -> None:
-            (Path(path) / "checkpoints").mkdir(parents=True)
-            (Path(path) / "checkpoints/step-better").write_text("better")
-
-    assert begin(run_dir, Given())
-    assert [path.name for path in (run_dir / "checkpoints").iterdir()] == ["step-better"]
-    assert not begin(run_dir, None) and not run_dir.exists()
+def test_a_run_of_which_ray_kept_nothing_begins_anew(tmp_path):
+    (tmp_path / "run/checkpoints").mkdir(parents=True)
+    assert not begin(tmp_path / "run", None) and not (tmp_path / "run").exists()
 
 
 class Tune:
