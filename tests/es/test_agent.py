@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from es.agent import ESAgent, load
-from es.config import ESConfig
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from ppo2.agent import PPO2Agent
@@ -13,7 +12,6 @@ from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
-from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced
 from sac.agent import SACAgent
 from sac.agent import make_net as make_sac
@@ -53,6 +51,11 @@ def test_actions_are_the_best_or_drawn_from_the_policy(quick, draws, play, drawn
     found = np.bincount(actions, minlength=7) / len(actions)
     expected = policy if drawn else np.eye(7)[policy.argmax()]
     np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
+
+
+def sac():
+    config = replaced(SACConfig(), **SMALL)
+    return SACAgent(make_sac(config), config)
 
 
 def layers(*names):
@@ -113,6 +116,7 @@ def test_a_searched_net_keeps_its_running_moments(quick, tmp_path):
         (rainbow(), {"draw_actions": True}, "draw_actions"),
         (rainbow(quantiles=4), {"layer": "head"}, "--layer fc"),
         (JerkAgent(JerkConfig()), {}, "'jerk'"),
+        (sac(), {"layer": "fc"}, "is of agent 'sac', .* give one of"),
     ],
 )
 def test_net_that_does_not_fit_is_refused_in_one_line(quick, tmp_path, source, flags, words):
@@ -120,21 +124,3 @@ def test_net_that_does_not_fit_is_refused_in_one_line(quick, tmp_path, source, f
     with pytest.raises(UserError, match=words) as error:
         ESAgent.start(replaced(quick, **flags), tmp_path)
     assert "\n" not in str(error.value)
-
-
-def test_checkpoint_names_the_agent_that_was_searched_and_sizes_of_layers(quick, tmp_path):
-    rainbow().save(tmp_path / "source")
-    ESAgent.start(quick, tmp_path / "source").save(tmp_path / "searched")
-    (searched,) = load_checkpoint(tmp_path / "searched").config["searched"]
-    assert searched["agent"] == "rainbow" and searched["config"]["atoms"] == 5
-    for layer, size in (("fc", 3136 * 512 + 512), ("head", 512 * 7 + 7)):
-        assert len(ESAgent.start(ESConfig(layer=layer)).theta) == size
-
-
-@pytest.mark.parametrize("layer", ["head", "fc"])
-def test_a_net_without_a_hidden_layer_is_refused(layer, quick, tmp_path):
-    torch.manual_seed(0)
-    config = replaced(SACConfig(), **SMALL)
-    SACAgent(make_sac(config), config).save(tmp_path / "sac")
-    with pytest.raises(UserError, match=r"is of agent 'sac', .* give one of"):
-        ESAgent.start(replaced(quick, layer=layer), tmp_path / "sac")

@@ -65,13 +65,6 @@ def test_open_mpis_mpirun_ends_before_mpi_begins(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_process_alone_claims_every_number_once_per_generation():
-    world = World()
-    for count in (4, 3):
-        assert list(world.claims(count)) == list(range(count))
-    assert world.exchange(b"abc") == [b"abc"]
-
-
 def test_mistake_of_one_process_is_everybodys_and_the_first_says_it(capsys):
     class Two(World):
         def exchange(self, payload):
@@ -86,11 +79,6 @@ def test_mistake_of_one_process_is_everybodys_and_the_first_says_it(capsys):
         with pytest.raises(Agreed, match="2"), agreeing(world):
             raise UserError("mine")
         assert capsys.readouterr().err == ("" if rank else "error: mine\n")
-
-
-def test_mistake_of_a_process_alone_stays_what_it_is():
-    with pytest.raises(UserError, match="mine"), agreeing(World()):
-        raise UserError("mine")
 
 
 @needs_mpirun

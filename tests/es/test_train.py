@@ -181,17 +181,6 @@ def test_run_is_the_same_on_one_and_four_processes(quick, tmp_path):
     assert but_for_config(tmp_path / "four") == but_for_config(tmp_path / "alone")
 
 
-@pytest.mark.slow
-@needs_mpirun
-def test_run_of_one_process_is_resumed_on_two(quick, tmp_path):
-    config = short(quick)
-    run(Lanes(2), config, tmp_path / "whole")
-    run(Lanes(2), replaced(config, timesteps=400), tmp_path / "parts")
-    resumed = replaced(config, resume=True)
-    with_mpi(2, tmp_path / "parts", config_file(tmp_path, resumed))
-    assert but_for_config(tmp_path / "parts") == but_for_config(tmp_path / "whole")
-
-
 def alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"

@@ -15,7 +15,6 @@ from jerk.training import Training
 from ppo2.demonstrations import read
 from retro_agents.contract.frames import FrameHistory
 from retro_agents.experience.episodes import Episode, episodes_of
-from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
 from retro_agents.run.config import replaced
 from tests.jerk.test_hybrid import BLANK, assert_same_net, saved_ppo2, started
@@ -192,21 +191,3 @@ def test_rainbow_and_a_clone_begin_with_the_run_itself(course, tmp_path):
     rainbow.train.run(course(1), rainbow_config(), tmp_path / "after", init=tmp_path / "jerk")
     shown = read(str(tmp_path / "jerk"), rainbow_config().env, gamma=0.99)
     assert shown.size == sum(len(episode.actions) for episode in episodes)
-
-
-def test_what_does_not_fit_the_entry_is_refused_in_one_line(course, tmp_path, ppo2):
-    run(course(2), preset("entry", policy=ppo2, timesteps=200), tmp_path / "scores")
-    valued = saved_rainbow(tmp_path / "rainbow")
-    for name, flags, init, says in (
-        ("entry", {"policy": ""}, None, "give --policy CHECKPOINT"),
-        ("entry-learning", {"policy": valued}, None, "--learn-every is for policies with logits"),
-        (
-            "entry",
-            {"policy": "", "memory_key": "hidden"},
-            tmp_path / "scores",
-            "--memory-key scores",
-        ),
-    ):
-        with pytest.raises(UserError, match=says) as error:
-            Training(preset(name, **flags), 2).agent.start_from(init)
-        assert "\n" not in str(error.value)

@@ -52,13 +52,6 @@ def slow_nearest(sequences, place):
     return answer
 
 
-def test_places_count_returns_rewards_and_steps_since_a_jump():
-    sequence = remembered(1).best(LEVEL)
-    got = places(sequence.actions, sequence.rewards, jump=JUMP)
-    wanted = slow_places(sequence.actions, sequence.rewards)
-    np.testing.assert_allclose(np.stack(got, axis=1), np.array(wanted), rtol=1e-5)
-
-
 def test_nearest_step_is_what_a_loop_over_all_finds():
     sequences, random = remembered(), rng(7)
     found, pool = sequences.levels[LEVEL], SequencePool(sequences.levels[LEVEL], jump=JUMP)
