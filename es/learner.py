@@ -23,8 +23,6 @@ def centred_ranks(returns: Floats) -> NDArray[np.float64]:
     Source: Salimans et al., arXiv:1703.03864. Differs: equal returns share the mean of their ranks,
     so that a tie within a pair has no weight.
     """
-    if returns.size < 2:
-        return np.zeros(returns.shape)
     ordered = np.sort(returns, axis=None)
     below, up_to = (np.searchsorted(ordered, returns, side) for side in ("left", "right"))
     ranks: NDArray[np.float64] = (below + up_to - 1) / 2.0

@@ -78,7 +78,6 @@ class SequenceMemory:
         If the same sequence is stored already, it gets the return as one more replay; latest: see
         `StoredSequence.add_return`.
         """
-        assert len(actions) > 0, "a sequence has at least one action"
         sequences = self.levels.setdefault(level, [])
         for sequence in sequences:
             if np.array_equal(sequence.actions, actions):

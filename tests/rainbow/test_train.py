@@ -9,7 +9,7 @@ from rainbow.train import parse, run
 from rainbow.training import Training
 from retro_agents.experience.replay import Replay
 from retro_agents.ground.errors import UserError
-from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
+from retro_agents.run.checkpoint import load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, train
@@ -108,12 +108,12 @@ def test_new_transitions_have_their_own_losses_as_priorities(corridor, tmp_path)
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
-def test_a_run_starts_from_a_share_of_the_weights(corridor, tmp_path, share):
-    run(corridor(2), QUICK, tmp_path / "source")
-    source = load_checkpoint(tmp_path / "source").tensors["net"]
-    training = Training(replaced(QUICK, seed=5, init_shrink=share), 1)
+def test_a_run_starts_from_a_share_of_the_weights(trained, share):
+    other, folder = trained("rainbow")
+    source = other.net.state_dict()
+    training = Training(replaced(tiny("rainbow"), seed=5, init_shrink=share), 1)
     fresh = {name: tensor.clone() for name, tensor in training.agent.net.state_dict().items()}
-    training.start_from(tmp_path / "source")
+    training.start_from(folder)
     for net in (training.agent.net, training.learner.target):
         for name, tensor in net.state_dict().items():
             wanted = share * source[name] + (1.0 - share) * fresh[name]
