@@ -15,7 +15,7 @@ from jerk.embedding import Embedder, FrameEmbedder, NetEmbedder
 from jerk.episode import Plan
 from jerk.learner import find_moves
 from jerk.memory import SequenceMemory
-from jerk.policy import BackingPolicy, check_fits, policy_of, taken_policy
+from jerk.policy import BackingPolicy, policy_of, taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_agents.contract.policy import Actions, Flags, Images, Play, one_or_many
 from retro_agents.ground.errors import UserError
@@ -191,7 +191,12 @@ class JerkAgent:
             with reading(named.folder):
                 self.take(taken_policy(named, self.config, device=self.device), keys=None)
         if self.policy is not None:
-            check_fits(self.policy, self.config)
+            theirs, ours = self.policy.actor.config.env.spec().actions, self.spec.actions
+            if self.config.write_replay and theirs != ours:  # it is saved with the runs, to learn
+                raise UserError(
+                    f"the policy has {theirs} actions and cannot learn from runs of {ours}; "
+                    "give the same --actions, or --no-write-replay"
+                )
         elif self.config.needs_policy:
             raise UserError(
                 "--policy-share, --policy-replays, --learn-every and --memory-key need a policy: "

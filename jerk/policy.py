@@ -62,13 +62,3 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Backi
             f"out; {policy.package}.train --init RUN learns from what the search found"
         )
     return policy
-
-
-def check_fits(policy: BackingPolicy, config: JerkConfig) -> None:
-    """Raises UserError if the policy, saved with the replay, could not learn from its runs."""
-    theirs, ours = policy.actor.config.env.spec().actions, config.env.spec().actions
-    if config.write_replay and theirs != ours:
-        raise UserError(
-            f"the policy has {theirs} actions and cannot learn from runs of {ours}; "
-            "give the same --actions, or --no-write-replay"
-        )
