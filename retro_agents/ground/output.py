@@ -4,7 +4,7 @@ what is printed about it."""
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO, final
 
@@ -28,18 +28,17 @@ class Lasting:
 
     def write(self, text: str) -> int:
         """Writes text, unless something could not be written before. Returns its length."""
-        if self.error is None:
-            try:
-                self.stream.write(text)
-            except OSError as error:
-                self.error = error
+        self._try(self.stream.write, text)
         return len(text)
 
     def flush(self) -> None:
         """Flushes the stream, unless something could not be written before."""
+        self._try(self.stream.flush)
+
+    def _try(self, call: Callable[..., object], *words: str) -> None:
         if self.error is None:
             try:
-                self.stream.flush()
+                call(*words)
             except OSError as error:
                 self.error = error
 

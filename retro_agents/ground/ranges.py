@@ -13,7 +13,6 @@ from retro_agents.ground.errors import UserError
 LARGEST = sys.float_info.max
 
 Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
-"""1, 2, …"""
 Natural = Annotated[int, Meta(ge=0, description="a whole number of 0 or more")]
 """0, 1, 2, …; 0 usually means never, or none."""
 Threads = Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")]
@@ -21,11 +20,8 @@ Threads = Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="a whole number from 0 to 2^63 - 1")]
 """0, 1, 2, … up to the largest seed that every generator accepts."""
 Positive = Annotated[float, Meta(gt=0.0, le=LARGEST, description="a finite number above 0")]
-"""Above 0, and finite."""
 NonNegative = Annotated[float, Meta(ge=0.0, le=LARGEST, description="a finite number of 0 or more")]
-"""0 or above, and finite."""
 Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
-"""Any number except inf and nan."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1")]
 """A share or a probability: from 0 to 1."""
 Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]

@@ -12,7 +12,7 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -60,20 +60,17 @@ class AgentPackage:
         """Its config class."""
         return self.part("config", "Config")
 
-    def build(
-        self,
-        config: Mapping[str, Any],
-        weights: Mapping[str, Any] | None = None,
-        *,
-        device: str = "cpu",
-    ) -> Agent:
-        """The agent with a checkpoint's config and weights (its tensors["net"]); untrained without
-        weights."""
-        return self.part("agent", "build")(config, weights, device=device)
+    @property
+    def build(self) -> Callable[..., Agent]:
+        """build(config, weights=None, *, device="cpu"): the agent with a checkpoint's config and
+        weights (its tensors["net"]); untrained without weights."""
+        return self.part("agent", "build")
 
-    def load(self, folder: Path | str, *, device: str = "cpu") -> Agent:
-        """The agent in a checkpoint folder. Raises UserError if it is damaged or foreign."""
-        return self.part("agent", "load")(folder, device=device)
+    @property
+    def load(self) -> Callable[..., Agent]:
+        """load(folder, *, device="cpu"): the agent in a checkpoint folder. Raises UserError
+        if that is damaged or foreign."""
+        return self.part("agent", "load")
 
     @property
     def run(self) -> Callable[..., Agent]:

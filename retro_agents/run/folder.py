@@ -118,9 +118,8 @@ def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[int]:
 def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
     """Opens what a run writes: a new one, or one that is resumed after `env_steps`. Raises
     UserError as `RunFolder` does."""
-    resume, timesteps = config.run.resume, config.run.timesteps
-    path, start = Path(run_dir), env_steps if resume else None
-    new = not resume
+    path, new = Path(run_dir), not config.run.resume
+    start = None if new else env_steps
     RunFolder(path).check_free() if new else RunFolder.open(path)
     with ExitStack() as opened:
         with folder_for(path) if new else nullcontext():
@@ -139,11 +138,11 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
                 )
                 opened.enter_context(metrics)
                 opened.enter_context(recorded(path, name, env_steps=env_steps))
-        if resume:
+        if not new:
             folder.write_config(config)
-        with Progress(timesteps, name, start=env_steps) as progress:
+        with Progress(config.run.timesteps, name, start=env_steps) as progress:
             yield Reports(metrics, episodes, progress)
-            nothing = "" if resume or episodes.rollout() else "no episode has ended yet; "
+            nothing = "no episode has ended yet; " if new and not episodes.rollout() else ""
     print(f"{name}: {nothing}the run is in {path}", file=sys.stderr)
 
 

@@ -59,7 +59,7 @@ class Table:
             self._file.close()
             self._rewrite(_read_rows(self._path)[1])
         try:
-            self._writer.writerow({name: _text(value) for name, value in row.items()})
+            self._writer.writerow({name: _plain(value) for name, value in row.items()})
             self._file.flush()
         except OSError as error:
             raise unwritable(self._path, error) from None
@@ -248,11 +248,9 @@ def _column(texts: list[str]) -> np.ndarray:
         return np.array(texts)
 
 
-def _text(value: Any) -> str:
-    """Numbers such that reading them back gives the same number; text and booleans as they are."""
+def _plain(value: Any) -> str | int | float:
+    """What the csv module writes such that the same number is read back; booleans as 0 and 1."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str):
         return value
-    if isinstance(value, (bool, np.bool_)):
-        return str(int(value))
-    number = value.item() if isinstance(value, np.generic) else value
-    return str(number) if isinstance(number, int) else repr(float(number))
+    return int(value) if isinstance(value, int) else float(value)
