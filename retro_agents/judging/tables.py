@@ -73,10 +73,10 @@ def span(interval: Interval) -> str:
     return f"{low:,.0f} – {high:,.0f}".replace("-", "−")
 
 
-def with_interval(values: Sequence[float], *, digits: int = 2) -> str:
+def with_interval(values: Sequence[float]) -> str:
     """A mean, followed by its 95 % interval in brackets if there are several values."""
     low, high = t_interval(values)
-    mean = decimal(fmean(values), digits)
+    mean = decimal(fmean(values), 2)
     if math.isnan(low):
         return mean
-    return f"{mean} ({decimal(low, digits)} – {decimal(high, digits)})"
+    return f"{mean} ({decimal(low, 2)} – {decimal(high, 2)})"

@@ -20,8 +20,6 @@ class PixelConv(nn.Conv2d):
     """
 
     shift = 0
-    folds = True
-    """Whether to compute on blocks of pixels on a GPU, which few channels do not fill."""
 
     def forward(self, obs: Tensor) -> Tensor:
         weight = self.weight * (1.0 / 255.0)
@@ -29,7 +27,7 @@ class PixelConv(nn.Conv2d):
         whole = self.kernel_size == (2 * block, 2 * block) and not any(
             size % block for size in obs.shape[2:]
         )
-        if obs.is_cuda and self.folds and whole and not self.shift:
+        if obs.is_cuda and whole and not self.shift:  # few channels do not fill a GPU
             pixels, weight = (in_blocks(x, block) for x in (laid_out(obs, weight.dtype), weight))
             return nn.functional.conv2d(pixels, weight, self.bias)
         pixels = laid_out(obs, self.weight.dtype)
