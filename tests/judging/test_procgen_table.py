@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from retro_agents.ground.errors import UserError
-from retro_agents.judging.procgen_table import main, plot_steps, rows_of, shared
+from retro_agents.judging.procgen_table import main, plot_steps, rows_of
 from retro_agents.run.metrics import EpisodeLog
 
 
@@ -58,33 +58,46 @@ def made_up(
     return folder
 
 
-def test_seeds_are_one_row_beside_what_was_published(tmp_path, capsys):
+def table_of(folder, runs, *flags):
+    """The text that the command writes."""
+    main([*map(str, runs), "--out", str(folder / "t.md"), *map(str, flags)])
+    return (folder / "t.md").read_text()
+
+
+def cells_of(folder, *runs):
+    """The table's rows, each as its cells."""
+    lines = table_of(folder, runs).splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "ppo2 |" in line]
+
+
+def scores_of(folder, runs):
+    """The lines of mean scores."""
+    return [line for line in table_of(folder, runs).splitlines() if "Mean" in line]
+
+
+def test_seeds_are_one_row_beside_what_was_published(tmp_path):
     runs = [
         made_up(tmp_path / "a", returns=[0.0] * 50 + [8.0] * 100, train=8.0, test=7.0),
         made_up(tmp_path / "b", returns=[10.0], train=9.0, test=7.5),
     ]
-    twice = [*map(str, runs), f"{runs[0]}/../a"]
-    main([*twice, "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.png"),
-          "--gap", str(tmp_path / "g.png")])  # fmt: skip
-    *_, row = (tmp_path / "t.md").read_text().splitlines()
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    (cells,) = cells_of(tmp_path, *runs, f"{runs[0]}/../a")
     assert cells[:6] == ["coinrun", "easy", "200", "2,000,000", "ppo2", "2"]
     means = [float(cell.partition(" ")[0]) for cell in (*cells[6:9], cells[10])]
     assert means == [9.0, 8.5, 7.25, 1.25]
     assert cells[9] == "unseen"
     assert cells[11:] == ["0.700", "8.35 ± 0.12 → 7.83 on all (openai-easy-200)"]
+    table_of(tmp_path, runs, "--plot", tmp_path / "p.png", "--gap", tmp_path / "g.png")
     assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
 
 
 def test_nothing_is_published_of_a_game_without_backgrounds(tmp_path):
     env = {"distribution_mode": "easy", "num_levels": 200, "backgrounds": False}
     run = made_up(tmp_path / "a", returns=[8.0], env=env)
-    main([str(run), "--out", str(tmp_path / "t.md")])
-    *_, row = (tmp_path / "t.md").read_text().splitlines()
-    assert row.startswith("| coinrun | easy | 200 | 2,000,000 |") and "openai" not in row
+    (row,) = cells_of(tmp_path, run)
+    assert row[:4] == ["coinrun", "easy", "200", "2,000,000"] and "openai" not in "".join(row)
 
 
-def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
+def test_other_agents_and_settings_are_rows_of_their_own(tmp_path):
     scores = {"returns": [8.0], "train": 8.0, "test": 7.0}
     runs = [
         made_up(tmp_path / "a", **scores, gamma=0.9, microbatches=1),
@@ -92,9 +105,8 @@ def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
         made_up(tmp_path / "c", **scores, gamma=0.99),
         made_up(tmp_path / "d", **scores, agent="sac"),
     ]
-    main([*map(str, runs), "--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.svg"),
-          "--gap", str(tmp_path / "g.svg")])  # fmt: skip
-    rows = [line for line in (tmp_path / "t.md").read_text().splitlines() if "coinrun" in line]
+    text = table_of(tmp_path, runs, "--plot", tmp_path / "p.svg", "--gap", tmp_path / "g.svg")
+    rows = [line for line in text.splitlines() if "coinrun" in line]
     cells = [[cell.strip() for cell in row.split("|")[5:7]] for row in rows]
     assert cells == [["ppo2 gamma=0.9", "2"], ["ppo2 gamma=0.99", "1"], ["sac", "1"]]
     for name in ("p.svg", "g.svg"):
@@ -102,14 +114,7 @@ def test_other_agents_and_settings_are_rows_of_their_own(tmp_path, capsys):
         assert all(f"{label} test" in drawn for label, _ in cells)
 
 
-def cells_of(folder, *runs):
-    """The table's rows, each as its cells."""
-    main([*map(str, runs), "--out", str(folder / "t.md")])
-    lines = (folder / "t.md").read_text().splitlines()
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "ppo2 |" in line]
-
-
-def test_runs_tested_on_other_levels_are_no_seeds_of_a_row(tmp_path, capsys):
+def test_runs_tested_on_other_levels_are_no_seeds_of_a_row(tmp_path):
     both = made_up(tmp_path / "a", returns=[8.0], train=8.0, test=7.0)
     evaluated(both, "step-002000000-trained-test-all", "coinrun", "all", test=6.0)
     other = made_up(tmp_path / "b", returns=[8.0], train=9.0, test=5.0)
@@ -120,23 +125,15 @@ def test_runs_tested_on_other_levels_are_no_seeds_of_a_row(tmp_path, capsys):
     ]
 
 
-def test_runs_tested_on_other_levels_while_they_learned_are_no_seeds_of_a_curve(tmp_path, capsys):
+def test_runs_tested_on_other_levels_while_they_learned_are_no_seeds_of_a_curve(tmp_path):
     runs = [
         made_up(tmp_path / name, returns=[8.0], evaluation={"test_levels": protocol})
         for name, protocol in (("a", "auto"), ("b", "all"), ("c", "unseen"))
     ]
-    flags = ["--out", str(tmp_path / "t.md"), "--plot", str(tmp_path / "p.svg")]
-    main([*map(str, runs), *flags])
+    table_of(tmp_path, runs, "--plot", tmp_path / "p.svg")
     drawn = (tmp_path / "p.svg").read_text()
     for protocol in ("unseen", "all"):
         assert f"tested on {protocol}, ppo2 test" in drawn
-
-
-def test_a_curve_is_of_the_steps_that_all_its_seeds_have():
-    often, seldom = np.arange(1000.0, 9000.0, 1000.0), np.arange(2000.0, 9000.0, 2000.0)
-    assert shared([often, seldom, often], "a").tolist() == [2000.0, 4000.0, 6000.0, 8000.0]
-    with pytest.raises(UserError, match="the runs of a were never"):
-        shared([often, often + 1.0], "a")
 
 
 def test_seeds_that_were_evaluated_at_other_steps_are_drawn_where_both_were(tmp_path, monkeypatch):
@@ -152,9 +149,12 @@ def test_seeds_that_were_evaluated_at_other_steps_are_drawn_where_both_were(tmp_
     for steps, values in drawn:
         assert steps.tolist() == values == [2.0, 4.0, 6.0, 8.0]
     assert len(drawn) == 2
+    (folder / "metrics.csv").write_text(f"{head}\n9,9,1,9,1\n")
+    with pytest.raises(UserError, match="the runs of seed were never"):
+        plot_steps(runs, tmp_path / "p.svg")
 
 
-def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):
+def test_the_two_sets_may_be_of_two_evaluations(tmp_path):
     run = made_up(tmp_path / "a", returns=[4.0])
     for name, means in (("train", {"train": 8.0}), ("test", {"test": 7.0})):
         evaluated(run, f"step-002000000-trained-{name}", "coinrun", "unseen", **means)
@@ -169,7 +169,7 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path, capsys):
     assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
 
 
-def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp_path, capsys):
+def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp_path):
     runs = [
         made_up(tmp_path / "a", returns=[2.0], train=8.0, test=7.0),
         made_up(tmp_path / "b", returns=[4.0]),
@@ -179,7 +179,7 @@ def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp
     assert row[7:12] == ["8.00, 1 of 2", "7.00, 1 of 2", "unseen", "1.00, 1 of 2", "0.600"]
 
 
-def test_a_run_that_ends_with_its_last_rollout_stands_beside_published_ones(tmp_path, capsys):
+def test_a_run_that_ends_with_its_last_rollout_stands_beside_published_ones(tmp_path):
     for name, steps in (("a", 25_001_984), ("b", 26_000_000)):
         made_up(tmp_path / name, returns=[1.0], levels=0, game="bossfight", steps=steps)
     rows = cells_of(tmp_path, tmp_path / "a", tmp_path / "b")
@@ -189,40 +189,37 @@ def test_a_run_that_ends_with_its_last_rollout_stands_beside_published_ones(tmp_
     ]
 
 
-def test_a_run_without_evaluation_has_its_training_alone(tmp_path, capsys):
+def test_a_run_without_evaluation_has_its_training_alone(tmp_path):
     run = made_up(tmp_path / "a", returns=[4.0, 6.0], levels=0, game="starpilot", steps=750_000)
     (row,) = rows_of(run)
     assert row.while_training == 5.0 and np.isnan(row.train)
-    main([str(run), "--out", str(tmp_path / "t.md")])
-    text = (tmp_path / "t.md").read_text()
+    text = table_of(tmp_path, [run])
     assert "| 6.9" in text and " ± 0.3" in text and "(openai-easy)" in text  # 6.915, 0.335
     assert "6.55 (train-procgen-pytorch-easy)" in text and "0.041" in text
     with pytest.raises(UserError, match="--gap"):
         main.__wrapped__([str(run), "--out", str(tmp_path / "t.md"), "--gap", "g.png"])
 
 
-def test_runs_without_evaluation_whose_episodes_end_apart_are_seeds_of_a_row(tmp_path, capsys):
+def test_runs_without_evaluation_whose_episodes_end_apart_are_seeds_of_a_row(tmp_path):
     runs = [made_up(tmp_path / name, returns=[6.0, 8.0]) for name in ("a", "b")]
     episodes = (runs[0] / "episodes.csv").read_text()
     (runs[0] / "episodes.csv").write_text(episodes.replace("2000000,", "1999999,"))
-    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
-    assert "| 2,000,000 | ppo2 | 2 |" in (tmp_path / "t.md").read_text()
+    assert "| 2,000,000 | ppo2 | 2 |" in table_of(tmp_path, runs)
 
 
-def test_a_mean_score_is_over_games_of_the_same_settings(tmp_path, capsys):
+def test_a_mean_score_is_over_games_of_the_same_settings(tmp_path):
     games = {"a": ("coinrun", 10.0, 0.9), "b": ("coinrun", 5.0, 0.99), "c": ("heist", 3.5, 0.9)}
     runs = [
         made_up(tmp_path / name, returns=[mean], game=game, gamma=gamma)
         for name, (game, mean, gamma) in games.items()
     ]
     runs.append(made_up(tmp_path / "d", returns=[0.0], agent="sac"))
-    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
-    scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
     kind = "ppo2 gamma=0.9 over 2 games, easy, 200 levels, 2,000,000 steps, while training"
-    assert scores == [f"Mean normalised score of {kind} (paper): 0.500"]  # of 1 and 0
+    expected = [f"Mean normalised score of {kind} (paper): 0.500"]  # of 1 and 0
+    assert scores_of(tmp_path, runs) == expected
 
 
-def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys):
+def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path):
     games = {"a": "coinrun", "b": "heist"}
     kinds = [{"mode": "hard"}, {"mode": "memory"}, {"levels": 0}, {"steps": 1_000}]
     runs = [
@@ -231,8 +228,7 @@ def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys
         for name, game in games.items()
         if (game, kind.get("mode")) != ("coinrun", "memory")
     ]
-    main([*map(str, runs), "--out", str(tmp_path / "t.md")])
-    scores = [line for line in (tmp_path / "t.md").read_text().splitlines() if "Mean" in line]
+    scores = scores_of(tmp_path, runs)
     parts = [line.partition(" games, ")[2].partition(" (paper): ") for line in scores]
     assert {kind: float(score.replace("−", "-")) for kind, _, score in parts} == {
         "hard, 200 levels, 2,000,000 steps, while training": pytest.approx(0.838, abs=1e-3),
@@ -242,17 +238,14 @@ def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path, capsys
     }
 
 
-def test_a_run_without_checkpoint_and_evaluation_is_refused(tmp_path):
+def test_other_runs_and_those_without_checkpoint_and_evaluation_are_refused(tmp_path):
     run = made_up(tmp_path / "a", returns=[4.0])
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(UserError, match="neither"):
         rows_of(run)
-
-
-def test_other_folders_are_refused(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps({"run": {"levels": "bramble-train"}}))
+    (run / "config.json").write_text(json.dumps({"run": {"levels": "bramble-train"}}))
     with pytest.raises(UserError, match="bramble-train"):
-        rows_of(tmp_path)
+        rows_of(run)
 
 
 def test_damaged_files_are_named(tmp_path):
@@ -268,9 +261,3 @@ def test_damaged_files_are_named(tmp_path):
     (run / "config.json").write_text("[]")
     with pytest.raises(UserError, match=r"config\.json is not a result: expected a run folder"):
         rows_of(run)
-
-
-def test_an_unknown_range_of_scores_is_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main([str(tmp_path), "--constants", "papr"])
-    assert "expected one of paper, repository" in capsys.readouterr().err
