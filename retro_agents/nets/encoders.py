@@ -1,6 +1,7 @@
 """Convolutional encoders: uint8 images in, a flat feature vector out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -190,7 +191,7 @@ def xresnet(
     return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
 
 
-ENCODERS = {
+ENCODERS: dict[str, Callable[..., Encoder]] = {
     "nature": nature,
     "data-efficient": data_efficient,
     "impala": impala,
@@ -214,24 +215,15 @@ def encoder_of(net: NetSettings, image: tuple[int, int, int], *, frames: int = 1
     )
 
 
-def make_layers(
-    name: str,
-    image: tuple[int, int, int],
-    parts: Sequence[str],
-    options: Mapping[str, Any],
-    *,
-    frames: int,
-) -> Encoder:
-    """The encoder with its options; with "frame-attention" it sees each frame alone first."""
-    if "frame-attention" not in parts:
-        return ENCODERS[name](image, parts=parts, **options)
+def over_frames(make: Callable[..., Encoder], image: tuple[int, int, int], frames: int) -> Encoder:
+    """The encoder that `make` makes for one frame, with attention over so many of them."""
     if frames == 1:
         raise UserError(
             "--encoder-parts frame-attention needs several frames: give a --frame-stack above 1, "
             "or for Procgen more --frames"
         )
     one = image[0] // frames, *image[1:]
-    *layers, _ = ENCODERS[name](one, parts=parts, **options).convolutions  # all but Flatten
+    *layers, _ = make(one).convolutions  # all but Flatten
     each = nn.Sequential(*layers)
     channels = width_of(each, one, what="this encoder")
     return Encoder([OverFrames(each, channels, frames)], image)
@@ -253,7 +245,7 @@ def make_encoder(
     end. parts: of PARTS. frames: in an image, along C. Raises UserError for strides if the encoder
     has its own, for parts that exclude each other, and for attention over a single frame.
     """
-    options: dict[str, Any] = {"pool": True} if pool else {}
+    options: dict[str, Any] = {"parts": parts, **({"pool": True} if pool else {})}
     if widths:
         options["widths"] = tuple(widths)
     if strides:
@@ -263,7 +255,8 @@ def make_encoder(
                 f"encoder {name!r} has strides of its own: --widths gives xresnet's only"
             )
     check_fit(parts, pool=pool)
-    encoder = make_layers(name, image, parts, options, frames=frames)
+    make = partial(ENCODERS[name], **options)
+    encoder = over_frames(make, image, frames) if "frame-attention" in parts else make(image)
     for layer in encoder.modules():
         if isinstance(layer, PixelConv | Pixels) and "shifted" in parts:
             layer.shift = 128
