@@ -52,13 +52,13 @@ def lines(what: str, of: str) -> Iterator[str]:
         for name in agents:
             about = find_given(name).about
             yield f"{name:10}{about}" + (f" Shipped: --init {name}" if shipped(name) else "")
-    elif what == "presets":
-        for name in agents if not of else ():
-            yield f"{name:10}{', '.join(preset_names(find_given(name).PRESETS))}"
-        folder = find_given(of).PRESETS if of else None
+    elif what == "presets" and of:
+        folder = find_given(of).PRESETS
         for name in preset_names(folder):
-            assert folder is not None
             yield f"{name:24}{about_preset(folder / f'{name}.yaml')}".rstrip()
+    elif what == "presets":
+        for name in agents:
+            yield f"{name:10}{', '.join(preset_names(find_given(name).PRESETS))}"
     else:
         yield from runs(Path(of or "runs"))
 
