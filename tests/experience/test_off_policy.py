@@ -66,11 +66,10 @@ def test_new_run_starts_from_weights_and_seeded_replay(agent, tmp_path):
     assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
 
 
-def test_a_replay_that_no_memory_could_hold_is_one_line():
-    with pytest.raises(UserError, match="give a smaller --replay-size"):
-        make_replay(replaced(CONFIG, replay_size=10**18), 2)
-
-
-def test_a_replay_that_is_too_short_is_one_line():
-    with pytest.raises(UserError, match="--replay-size or fewer --num-envs"):
-        make_replay(CONFIG, 200)
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(10**18, "give a smaller --replay-size"), (12, "--replay-size or fewer --num-envs")],
+)
+def test_a_replay_that_no_memory_could_hold_or_is_too_short_is_one_line(size, said):
+    with pytest.raises(UserError, match=said):
+        make_replay(replaced(CONFIG, replay_size=size), 2)

@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-import retro_agents.run.checkpoint as checkpoints
-from ppo2.agent import PPO2Agent, make_net
-from ppo2.config import PPO2Config
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.choose_play import chosen, leads, main, returns_of
-from retro_agents.run.config import replaced
+from retro_agents.run.checkpoint import load_agent
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
 RIGHT = 1
@@ -66,12 +63,8 @@ def test_equal_ways_leave_the_first():
 
 @pytest.mark.parametrize("order", ["best,draw", "draw,best"])
 def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
-    order, tmp_path, monkeypatch, capsys
+    order, trained, tmp_path, monkeypatch, capsys
 ):
-    config = replaced(
-        PPO2Config(), image_height=36, image_width=36, hidden=8, episode_steps=20, levels=LEVELS
-    )
-    PPO2Agent(make_net(config), config).save(tmp_path / "agent")
     returns = {"best": np.array([[4.0], [5.0]]), "draw": np.array([[4.0], [4.5]])}
     asked, drawn = [], set()
 
@@ -81,11 +74,11 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
         return returns[play]
 
     monkeypatch.setattr("retro_agents.judging.choose_play.returns_of", played)
-    agent, out = str(tmp_path / "agent"), tmp_path / "chosen"
-    main([agent, "--ways", order, "--episodes", "5", "--seed", "7", "--out", str(out)])
-    assert asked == [(LEVELS, 5, 7, way) for way in order.split(",")]
+    (old, agent), out = trained("ppo2"), tmp_path / "chosen"
+    main([str(agent), "--ways", order, "--episodes", "5", "--seed", "7", "--out", str(out)])
+    assert asked == [(old.config.run.levels, 5, 7, way) for way in order.split(",")]
     assert len(drawn) == 1  # each way has the same random numbers, whatever came before
-    old, new = (checkpoints.load_agent(folder) for folder in (agent, out))
+    old, new = (load_agent(folder) for folder in (agent, out))
     assert (old.config.net.play, new.config.net.play) == ("draw", "best")
     before, after = old.arrays(), new.arrays()
     assert before.keys() == after.keys()
@@ -97,11 +90,8 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     assert "That best earns more than draw is not shown." in said  # 0 and 0.5 points on two levels
 
 
-def test_nothing_is_left_of_a_choice_that_failed(tmp_path, monkeypatch):
+def test_nothing_is_left_of_a_choice_that_failed(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    config = replaced(PPO2Config(), image_height=36, image_width=36, hidden=8)
-    PPO2Agent(make_net(config), config).save(tmp_path / "agent")
-    before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SystemExit):
-        main(["agent", "--levels", "procgen:coinrun"])
-    assert sorted(tmp_path.rglob("*")) == before
+        main([str(trained("ppo2")[1]), "--levels", "procgen:coinrun"])
+    assert not [*tmp_path.iterdir()]
