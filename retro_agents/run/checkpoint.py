@@ -25,13 +25,8 @@ import msgspec
 import numpy as np
 
 from retro_agents.ground.arrays import Rows, StoredArray, StoredArrays
-from retro_agents.ground.errors import Damaged, UserError
-from retro_agents.ground.files import (
-    CHECKPOINT,
-    FULL,
-    complete_checkpoints,
-    step_of,
-)
+from retro_agents.ground.errors import Damaged, UserError, limit_of
+from retro_agents.ground.files import CHECKPOINT, FULL, complete_checkpoints, step_of
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.distrust import reading, set_aside
@@ -205,6 +200,8 @@ def _tensors(path: Path, data: bytes) -> dict[str, torch.Tensor]:
     try:
         found: dict[str, torch.Tensor] = safetensors.torch.load(data)
     except Exception as error:  # the library has several kinds, and others of Python's
+        if limit := limit_of(error):
+            raise UserError(f"{path} cannot be read: {limit}") from None
         reason = str(error).partition("\n")[0]
         raise Damaged(f"{path} holds no tensors ({reason}); {OTHER}", path.parent) from None
     if part := not_finite(found):

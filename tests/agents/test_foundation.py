@@ -169,11 +169,22 @@ def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
     assert "no checkpoint" in said_to("tally", capsys, ["--run-dir", tmp_path, "--resume"])
 
 
-def test_a_lack_of_memory_sets_no_checkpoint_aside(tmp_path, monkeypatch):
+def full(*_):
+    raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("retro_agents.ground.memory.free_memory", lambda: 0.0, r"for .*returns\.npy\.zst: "),
+        ("safetensors.torch.load", full, "is left"),
+    ],
+)
+def test_a_lack_of_memory_sets_no_checkpoint_aside(name, value, says, tmp_path, monkeypatch):
     train("tally", tmp_path)
     newest = latest_checkpoint(tmp_path)
-    monkeypatch.setattr("retro_agents.ground.memory.free_memory", lambda: 0.0)
-    with pytest.raises(UserError, match=r"no memory for .*returns\.npy\.zst: .* free some, or use"):
+    monkeypatch.setattr(name, value)
+    with pytest.raises(UserError, match=f"no memory {says}"):
         train("tally", tmp_path, "--resume", "--timesteps", "90")
     assert latest_checkpoint(tmp_path) == newest
 
