@@ -30,7 +30,7 @@ def test_what_is_put_side_by_side_comes_apart_again():
 
 def test_blocks_of_any_size_become_batches_in_order():
     kept, made = memory(), [sequences(n, seed=n) for n in (3, 3, 1, 6)]
-    found = [[batch for batch, new in kept.batches(block) if new] for block in made]
+    found = [[batch for batch, _ in kept.batches(block)] for block in made]
     assert [len(batches) for batches in found] == [0, 1, 0, 2]
     batches = [batch for part in found for batch in part]
     assert all(batch.count == 4 for batch in batches)
@@ -60,13 +60,6 @@ def test_a_remembered_batch_holds_no_more_memory_than_its_own():
     batches = [*kept.remembered, *kept.waiting]
     assert len(batches) == 4
     assert all(getattr(one, name).base is None for one in batches for name in OF_STEPS)
-
-
-def test_without_memory_nothing_comes_twice():
-    kept = memory()
-    assert [new for seed in range(3) for _, new in kept.batches(sequences(4, seed=seed))] == 3 * [
-        True
-    ]
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 4])

@@ -173,20 +173,6 @@ def test_losses_match_the_slow_oracle(settings, monkeypatch):
     np.testing.assert_allclose(losses.numpy(), want, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("distributional", [True, False])
-def test_priorities_before_an_update_are_the_losses_of_that_update(distributional):
-    config = replaced(SMALL, noisy=False, distributional=distributional)
-    torch.manual_seed(0)
-    learner = Learner(make_net(config), config, device=CPU)
-    for parameter in learner.target.parameters():
-        parameter.add_(0.05 * torch.randn_like(parameter))
-    batch = random_batch()
-    before = learner.priorities(batch)
-    assert all(parameter.grad is None for parameter in learner.net.parameters())
-    np.testing.assert_allclose(before, learner.update(batch)[0].numpy(), rtol=1e-5)
-    assert np.abs(learner.priorities(batch) - before).max() > 1e-4
-
-
 def test_what_is_predicted_exactly_has_no_loss_however_uncertain_it_is():
     """Otherwise transitions of uncertain returns would be drawn for ever."""
     z, probs = torch.linspace(0.0, 4.0, 5), torch.tensor([[0.2] * 5, [0.0, 0.0, 1.0, 0.0, 0.0]])
