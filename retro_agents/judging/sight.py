@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from retro_agents.contract.envs import VectorEnv, row_seeds
 from retro_agents.contract.episodes import Act, play_episodes
 from retro_agents.contract.policy import Actions, Flags, Images, Play, Policy
-from retro_agents.ground.errors import UserError
 
 PLAYS = ("seeing", "shuffled", "blind")
 ROWS = 16
@@ -66,15 +65,6 @@ class Shuffled:
         return (obs if moment == len(self.kept) else self.kept[moment])[others]
 
 
-def check_rows(rows: int, *, episodes: int) -> None:
-    """Raises UserError if there is only one row."""
-    if rows < 2:
-        raise UserError(
-            f"a test of sight shows rows the frames of others, and {episodes} episodes make one "
-            f"row here: give more levels, or a number that one of 2 to {ROWS} divides"
-        )
-
-
 def measure(
     policy: Policy,
     make: Callable[[], VectorEnv],
@@ -87,9 +77,9 @@ def measure(
 ) -> Sight:
     """Play `episodes` whole episodes in each of the three ways, equally many of each row.
 
-    make: makes the environments for each way, so that all play the same levels. play: as for
+    make: makes two rows or more for each way, so that all play the same levels. play: as for
     `Policy.act`. patience: as for `play_episodes`, if rows reset by themselves.
-    on_play: called after each way. Raises UserError like `check_rows`.
+    on_play: called after each way.
     """
     rng = np.random.default_rng(seed)
     shuffled, counts = Shuffled(rng), np.zeros(0)
@@ -110,7 +100,7 @@ def measure(
     (begin,) = row_seeds(seed, 1)
     for name, act in zip(PLAYS, acts, strict=True):
         with closing(make()) as envs:
-            check_rows(envs.num_envs, episodes=episodes)
+            assert envs.num_envs > 1, "rows are shown the frames of others"
             counts = counts if len(counts) else np.zeros(envs.env_spec.actions)
             cut = patience if envs.resets_rows else 0
             played[name] = play_episodes(act, envs, episodes=episodes, seed=begin, patience=cut)

@@ -21,7 +21,7 @@ from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Runs
 from retro_agents.judging.score import interval_text
-from retro_agents.judging.sight import PLAYS, ROWS, Sight, check_rows, measure
+from retro_agents.judging.sight import PLAYS, ROWS, Sight, measure
 from retro_agents.judging.tables import terminal_table
 
 WAYS: dict[str, Play] = {"as it learns": "draw", "best action": "best"}
@@ -67,7 +67,11 @@ def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> 
         )
     if episodes < 2:
         raise UserError("a test of sight has intervals over episodes: give --episodes 2 or more")
-    check_rows(rows_of(levels, episodes), episodes=episodes)
+    if rows_of(levels, episodes) < 2:
+        raise UserError(
+            f"a test of sight shows rows the frames of others, and {episodes} episodes make one "
+            f"row here: give more levels, or a number that one of 2 to {ROWS} divides"
+        )
 
 
 def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from retro_agents.contract.episodes import even_rows, play_episodes
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.make import make_vec
-from retro_agents.ground.errors import UserError
 from retro_agents.judging.sight import APART, MOMENTS, PLAYS, Shuffled, measure
 
 ACTIONS, LENGTH = 4, 25
@@ -111,16 +110,6 @@ def test_an_agent_that_looks_at_nothing_earns_the_same_in_all_three_ways():
     np.testing.assert_allclose(sight.frequencies, chances, atol=0.03)
     for returns in map(sight.returns, PLAYS):
         assert abs(returns.mean() - 0.6 * LENGTH) < 4 * returns.std() / np.sqrt(80)
-
-
-def test_same_seed_same_figures_and_one_row_is_refused():
-    tests = [
-        measure(Reader(), lambda: Signs(3), episodes=3, seed=s, play="draw") for s in (5, 5, 6)
-    ]
-    blind = [sight.returns("blind").tolist() for sight in tests]
-    assert blind[0] == blind[1] != blind[2]
-    with pytest.raises(UserError, match="give more levels, or a number"):
-        measure(Reader(), lambda: Signs(1), episodes=2, seed=0, play="draw")
 
 
 def test_all_ways_play_the_same_levels_where_there_are_more_levels_than_rows():
