@@ -34,7 +34,6 @@ def play_episodes(
     agent steps without a new highest return that cut an episode, where `resets_rows`; 0: never."""
     each = episodes // envs.num_envs
     assert each * envs.num_envs == episodes > 0, "not equally many episodes per environment"
-    assert envs.resets_rows or not patience, "these rows cannot be cut"
     by_row: list[list[dict[str, Any]]] = [[] for _ in range(envs.num_envs)]
     obs, _ = envs.reset(seed=seed)
     starts = np.ones(envs.num_envs, bool)
@@ -42,7 +41,7 @@ def play_episodes(
     while min(map(len, by_row)) < each:
         obs, rewards, terminated, truncated, infos = envs.step(act(obs, starts=starts))
         starts, ended = terminated | truncated, ended_episodes(infos)
-        if patience:
+        if patience and envs.resets_rows:
             total += rewards
             idle = np.where(total > highest, 0, idle + 1)
             highest = np.maximum(highest, total)

@@ -74,7 +74,7 @@ def returns_of(
                 envs,
                 episodes=episodes * len(some),
                 seed=row_seeds(seed, begin + 1)[-1],
-                patience=PATIENCE if envs.resets_rows else 0,
+                patience=PATIENCE,
             )
         by_row = np.reshape([episode["r"] for episode in played], (rows, -1))
         found += [by_row[number :: len(some)].ravel() for number in range(len(some))]

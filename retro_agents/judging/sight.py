@@ -78,8 +78,7 @@ def measure(
     """Play `episodes` whole episodes in each of the three ways, equally many of each row.
 
     make: makes two rows or more for each way, so that all play the same levels. play: as for
-    `Policy.act`. patience: as for `play_episodes`, if rows reset by themselves.
-    on_play: called after each way.
+    `Policy.act`. patience: as for `play_episodes`. on_play: called after each way.
     """
     rng = np.random.default_rng(seed)
     shuffled, counts = Shuffled(rng), np.zeros(0)
@@ -102,7 +101,8 @@ def measure(
         with closing(make()) as envs:
             assert envs.num_envs > 1, "rows are shown the frames of others"
             counts = counts if len(counts) else np.zeros(envs.env_spec.actions)
-            cut = patience if envs.resets_rows else 0
-            played[name] = play_episodes(act, envs, episodes=episodes, seed=begin, patience=cut)
+            played[name] = play_episodes(
+                act, envs, episodes=episodes, seed=begin, patience=patience
+            )
         on_play()
     return Sight(played, envs.num_envs, counts / counts.sum())
