@@ -1,50 +1,80 @@
 """What the objects do, each in an act made for it, compiled with the real engine."""
 
+import dataclasses
 import itertools
+import shutil
 
 import pytest
 
 from cartridge import build_states
-from tests.cartridge import handmade
-from tests.cartridge.handmade import GROUND, TestAct
+from cartridge.levels import emit, fresh
+from cartridge.levels.cells import CELL, DRY, Act, Cell, Spawn, SpawnKind
+from cartridge.levels.terrain import Terrain
 
 AIR, BALL, HURT, WATER, LOOP = 1, 2, 16, 64, 128
 """Bits of the RAM variable `flags`."""
 DASH = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
 JUMP_OVER = ((30, ("RIGHT",)), (30, ("RIGHT", "B")))
+FLOOR, WIDTH, START, END = 20, 340, 200, 5000
+GROUND = FLOOR * CELL
+
+
+def put(kind, x, *args, y=GROUND):
+    """An object; its kind in small letters."""
+    return Spawn(x, y, SpawnKind[kind.upper()], *args)
+
+
+def act(*spawns, hole=(0, 0), wall=None, water_y=DRY):
+    """Level ground with objects. hole: first column and width; wall: column of a hanging one."""
+    terrain = Terrain(floor=FLOOR)
+    terrain.ground(hole[0])
+    terrain.gap(hole[1])
+    terrain.ground(WIDTH - sum(hole))
+    if wall:
+        terrain.box(Cell.BLOCK, wall, 0, height=14)
+    columns = tuple(map(tuple, terrain.columns))
+    objects = (*sorted(spawns), put("end_post", END))
+    return Act(0, 1, columns, objects, (START, GROUND), END, (), water_y)
+
+
+CROWD = ("ring", "walker", "piston", "shooter", "platform_x", "jumper", "hopper")
 ACTS = {
-    "walker": TestAct("walker").put("walker", 408, 3).put("walker", 908, 3).put("ring", 808),
-    "spring": TestAct("spring").put("spring_up", 408, 0).put("spring_up", 808, 2),
-    "springs": TestAct("springs").put("spring_forward", 408, 1).put("spring_back", 1208, 0),
-    "breakable": TestAct("breakable", boxes=((30, 0, 1, 14, 1),)).put("breakable", 488, 6),
-    "gate": TestAct("gate").put("gate", 488, 2, 6).put("gate", 888, 3, 6).put("switch", 104, 2),
-    "platform_x": TestAct("platform_x", holes=((30, 20),)).put("platform_x", 640, 16, 30),
-    "platform_y": TestAct("platform_y").put("platform_y", 504, 4, 30, 64, y=GROUND - 48),
-    "crumble": TestAct("crumble", holes=((30, 20),)).put("platform_crumble", 504, 8),
-    "piston": TestAct("piston").put("piston", 408, 15, 0, 2),
-    "loop": TestAct("loop").put("booster", 408).put("loop", 808),
-    "water": TestAct("water", water_y=GROUND - 160),
-    "wind": TestAct("wind").put("wind", 400, 60, -16).put("wind", 2000, 60, 16),
-    "checkpoint": TestAct("checkpoint", holes=((60, 6),)).put("checkpoint", 600),
-    "shooter": TestAct("shooter").put("shooter", 488, 10),
-    "jumper": TestAct("jumper").put("jumper", 488, 6),
-    "crowd": TestAct("crowd"),
+    "walker": act(put("walker", 408, 3), put("walker", 908, 3), put("ring", 808)),
+    "spring": act(put("spring_up", 408, 0), put("spring_up", 808, 2)),
+    "springs": act(put("spring_forward", 408, 1), put("spring_back", 1208, 0)),
+    "breakable": act(put("breakable", 488, 6), wall=30),
+    "gate": act(put("gate", 488, 2, 6), put("gate", 888, 3, 6), put("switch", 104, 2)),
+    "platform_x": act(put("platform_x", 640, 16, 30), hole=(30, 20)),
+    "platform_y": act(put("platform_y", 504, 4, 30, 64, y=GROUND - 48)),
+    "crumble": act(put("platform_crumble", 504, 8), hole=(30, 20)),
+    "piston": act(put("piston", 408, 15, 0, 2)),
+    "loop": act(put("booster", 408), put("loop", 808)),
+    "water": act(water_y=GROUND - 160),
+    "wind": act(put("wind", 400, 60, -16), put("wind", 2000, 60, 16)),
+    "checkpoint": act(put("checkpoint", 600), hole=(60, 6)),
+    "shooter": act(put("shooter", 488, 10)),
+    "jumper": act(put("jumper", 488, 6)),
+    "crowd": act(
+        *(
+            put(kind, 300 + 16 * place, 8, 40, 3, y=GROUND - 48 * (kind == "platform_x"))
+            for place, kind in zip(range(200), itertools.cycle(CROWD), strict=False)
+        )
+    ),
 }
-for place in range(200):
-    _KIND = ("ring", "walker", "piston", "shooter", "platform_x", "jumper", "hopper")[place % 7]
-    _HEIGHT = GROUND - 48 if _KIND == "platform_x" else GROUND
-    ACTS["crowd"].put(_KIND, 300 + 16 * place, 8, 40, 3, y=_HEIGHT)
 
 
 @pytest.fixture(scope="module")
-def env(tmp_path_factory):
-    if handmade.COMPILER is None:
-        pytest.skip("no m68k-linux-gnu-gcc")
-    folder = tmp_path_factory.mktemp("game")
-    handmade.build(list(ACTS.values()), folder)
-    game = handmade.boot(folder)
-    yield game
-    game.close()
+def env(console_compiler, tmp_path_factory):
+    """The game at its title, compiled with these acts."""
+    game = tmp_path_factory.mktemp("game") / "BrambleTest-Genesis-v0"
+    shutil.copytree(build_states.FOLDER, game, ignore=shutil.ignore_patterns("*.state", "rom.*"))
+    shutil.copytree(emit.GENERATED, game / "src")
+    acts = [dataclasses.replace(act, number=n) for n, act in enumerate(ACTS.values(), start=1)]
+    (game / "src" / "acts.c").write_text('#include "../level.h"\n' + emit.acts_c(acts))
+    fresh._compile(game)
+    booted = build_states.boot(game.name, integration=game.parent)
+    yield booted
+    booted.close()
 
 
 def play(env, act, x, *script):
