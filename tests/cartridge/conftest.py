@@ -1,12 +1,22 @@
 import shutil
+import subprocess
 
 import pytest
+
+from cartridge import build_states
 
 
 def skip_without(*programs):
     missing = [name for name in programs if shutil.which(name) is None]
     if missing:
         pytest.skip(f"no {' and no '.join(missing)}")
+
+
+def make(folder, target, **places):
+    """Build a target of the Makefile in a folder -> what the build said."""
+    given = [f"{name}={place}" for name, place in {"BUILD": folder, **places}.items()]
+    command = ["make", "-s", "-j2", "-C", build_states.INTEGRATION.parent, *given, target]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """The committed WebAssembly and pack against the sources that they are made of."""
 
 import gzip
-import shutil
 import subprocess
 
 import pytest
@@ -11,24 +10,18 @@ from cartridge.levels import pack
 from cartridge.levels.generator import all_acts
 from cartridge.levels.splits import level_names
 from retro_agents.games.retro.engine import cartridge
+from tests.cartridge.conftest import make, skip_without
 
-CARTRIDGE = build_states.INTEGRATION.parent
 VERSION = "14.0.6"
 
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory):
     """A folder with bramble.wasm and the link's map, made anew; the build itself checks the map."""
-    for name in ("clang", "wasm-ld", "make"):
-        if shutil.which(name) is None:
-            pytest.skip(f"no {name}")
+    skip_without("clang", "wasm-ld", "make")
     folder = tmp_path_factory.mktemp("native")
     wasm = folder / "bramble.wasm"
-    subprocess.run(
-        ["make", "-s", "-j2", "-C", CARTRIDGE, f"BUILD={folder}", f"WASM={wasm}", wasm],
-        check=True,
-        capture_output=True,
-    )
+    make(folder, wasm, WASM=wasm).check_returncode()
     return folder
 
 

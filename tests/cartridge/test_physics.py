@@ -7,6 +7,7 @@ import pytest
 from cartridge import build_states
 from cartridge.levels.cells import CELL, DRY, Cell, SpawnKind
 from cartridge.levels.generator import all_acts
+from retro_agents.games.retro.config import SEVEN
 
 PLAIN = {
     number: act
@@ -16,17 +17,6 @@ PLAIN = {
 """Acts without water and wind, by their number over all zones."""
 AIR, BALL, CHARGE, CROUCH, HURT, LEFT = 1, 2, 4, 8, 16, 32
 """Bits of the RAM variable `flags`."""
-ACTIONS: tuple[tuple[str, ...], ...] = (
-    ("LEFT",),
-    ("RIGHT",),
-    ("LEFT", "DOWN"),
-    ("RIGHT", "DOWN"),
-    ("DOWN",),
-    ("DOWN", "B"),
-    ("B",),
-)
-
-Info = dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -87,10 +77,10 @@ FLAT = Place(FLAT.act, FLAT.x + 2 * CELL)
 
 def test_the_seven_actions_do_seven_things(env):
     ends = set()
-    for action in ACTIONS:
-        last = play(env, FLAT, (30, ("RIGHT",)), (60, ()), (24, action))[-1]
+    for action in SEVEN:
+        last = play(env, FLAT, (30, ("RIGHT",)), (60, ()), (24, action.split()))[-1]
         ends.add((last["x"], last["y"], last["speed_x"], last["flags"]))
-    assert len(ends) == len(ACTIONS)
+    assert len(ends) == len(SEVEN) == 7
 
 
 def test_running_gains_12_a_frame_up_to_6_pixels_and_slows(env):
@@ -136,20 +126,18 @@ def test_spin_dash_starts_fast_and_charging_adds_speed(env):
 
 def test_slopes_speed_up_slow_down_and_slide(env):
     up, rows = longest(Cell.UP22_LOW, Cell.UP22_HIGH)
-    down, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
+    gentle, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
     assert rows >= 4
     speeds = {}
-    for name, place in (("flat", FLAT), ("up", up), ("down", down)):
+    for name, place in (("flat", FLAT), ("up", up), ("down", gentle)):
         speeds[name] = play(env, Place(place.act, place.x + 8), (24, ("RIGHT",)))[-1]["speed_x"]
     assert 0 < speeds["up"] < speeds["flat"] < speeds["down"]
-    down, _ = longest(Cell.DOWN45)
-    place = Place(down.act, down.x - 8)
+    steep, _ = longest(Cell.DOWN45)
+    place = Place(steep.act, steep.x - 8)
     run = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT",)))
     roll = play(env, place, (22, ("RIGHT",)), (10, ("RIGHT", "DOWN")))
     assert roll[-1]["flags"] & BALL
     assert roll[-1]["speed_x"] > run[-1]["speed_x"] > 0
-    steep, _ = longest(Cell.DOWN45)
-    gentle, _ = longest(Cell.DOWN22_LOW, Cell.DOWN22_HIGH)
     slid = play(env, Place(steep.act, steep.x + 8), (20, ()))[-1]
     held = play(env, Place(gentle.act, gentle.x + 8), (20, ()))[-1]
     assert slid["speed_x"] > 0 and slid["x"] > steep.x + 8
@@ -172,22 +160,20 @@ def test_feet_stay_on_the_slope_at_every_speed(env):
 
 
 def test_spikes_kill_from_above_and_walls_stop_even_a_full_dash(env):
-    columns = (
+    act, column = next(
         (n, c)
         for n, act in PLAIN.items()
         for c in range(act.width)
         if surface(act, c)[1] is Cell.SPIKE
     )
-    act, column = next(columns)
     assert play(env, Place(act, column * CELL + 8), (10, ()))[-1]["lives"] == 2
-    wall = next(
+    act, column = next(
         (n, c)
         for n, act in PLAIN.items()
         for c in range(8, act.width)
         if surface(act, c)[1] in (Cell.GROUND, Cell.BLOCK)
         and {surface(act, c - i) for i in range(1, 7)} == {(surface(act, c)[0] + 2, Cell.GROUND)}
     )
-    act, column = wall
     dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
     infos = play(env, Place(act, (column - 4) * CELL), *dash, (60, ("RIGHT",)))
     assert max(i["x"] for i in infos) == column * CELL - 9

@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from cartridge.levels import oracle, references
-from cartridge.levels.console import open_console
 from cartridge.levels.generator import all_acts
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
@@ -71,19 +70,11 @@ def test_rows_are_what_measuring_gives(simulator, rows, tmp_path):
         references.write([], tmp_path / "file" / "some.csv")
 
 
-def test_episodes_are_the_same_in_the_emulator_and_for_blind_and_seeing_players(simulator):
-    level, actions = "ThornKeep.Act1", references.blind_actions("run-and-jump", seed=0)
-    end = references.blind_episode(simulator, level, actions, Random(5))
-    rng = Random(5)
-    stuck = [rng.random() < references.STICK for _ in actions]
-    with open_console() as console:
-        console.start(level)
-        assert console.play(actions, stuck=stuck) == (end.status, end.steps)
+def test_episodes_are_the_same_for_blind_and_seeing_players(simulator):
     actions = references.blind_actions("run-and-jump", seed=0)
     steps = iter(actions)
     seeing = references.episode(simulator, LEVELS[3], lambda status: next(steps), Random(5))
     assert seeing == references.blind_episode(simulator, LEVELS[3], actions, Random(5))
-    actions = references.blind_actions("run-and-jump", seed=0)
     assert actions[: 2 * PERIOD] == ([JUMP] * HOLD + [RIGHT] * (PERIOD - HOLD)) * 2
     assert len(actions) == references.STEP_LIMIT
 

@@ -48,29 +48,30 @@ def test_measuring_is_repeatable_and_neither_saves_restores_nor_learns(
 
 
 def small_library(simulator):
+    """A library of two states, and the status that they are like."""
     made = Library([0] * 20)
     status = simulator.start(name_of(ACT))
     made.add(status._replace(x=100), Memory(), oracle.RIGHT)
     made.add(status._replace(x=120), Memory(), oracle.JUMP)
-    return made
+    return made, status
 
 
 def test_the_nearest_trusted_state_in_the_same_pose_gives_the_advice(simulator):
-    made, status = small_library(simulator), simulator.start(name_of(ACT))
+    made, status = small_library(simulator)
     for x, action in ((104, oracle.RIGHT), (117, oracle.JUMP)):
         found = made.find(status._replace(x=x), Memory())
         assert found is not None and found.action == action
-    made, status = small_library(simulator), simulator.start(name_of(ACT))
+    made, status = small_library(simulator)
     made.add(status._replace(x=100), Memory(), oracle.LEFT)
     found = made.find(status._replace(x=100), Memory())
     assert found is not None and found.action == oracle.LEFT
-    made, status = small_library(simulator), simulator.start(name_of(ACT))
+    made, status = small_library(simulator)
     jump = made.find(status._replace(x=117), Memory())
     assert jump is not None
     jump.used = jump.astray = 3
     found = made.find(status._replace(x=117), Memory())
     assert found is not None and found.action == oracle.RIGHT
-    made, status = small_library(simulator), simulator.start(name_of(ACT))
+    made, status = small_library(simulator)
     assert made.find(status._replace(x=100, flags=1), Memory()) is None
     assert made.find(status._replace(x=300), Memory()) is None
     assert made.find(status._replace(x=100), Memory(held=oracle.JUMP)) is None

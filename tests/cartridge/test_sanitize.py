@@ -1,25 +1,18 @@
 """The build with sanitizers plays what was recorded, and says where it ends elsewhere."""
 
-import shutil
-import subprocess
-
 import pytest
 
-from cartridge import build_states, sanitize
+from cartridge import sanitize
 from retro_agents.ground.errors import UserError
-
-CARTRIDGE = build_states.INTEGRATION.parent
+from tests.cartridge.conftest import make, skip_without
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """It, built anew."""
-    for name in ("clang", "make"):
-        if shutil.which(name) is None:
-            pytest.skip(f"no {name}")
+    skip_without("clang", "make")
     built = tmp_path_factory.mktemp("sanitized") / "sanitized"
-    command = ["make", "-s", "-C", CARTRIDGE, f"BUILD={built.parent}", built]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = make(built.parent, built)
     if "libclang_rt" in done.stderr:
         pytest.skip("clang's sanitizers are not installed")
     assert done.returncode == 0, done.stderr
