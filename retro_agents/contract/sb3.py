@@ -26,7 +26,7 @@ class SB3VecEnv(VecEnv):
     """
 
     def __init__(self, envs: Any, *, seed: int | None = None) -> None:
-        self.envs, self.ended = envs, list[dict[str, Any]]()
+        self.envs = envs
         self.gained = np.zeros(envs.num_envs)
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         if seed is not None:
@@ -34,8 +34,7 @@ class SB3VecEnv(VecEnv):
 
     def reset(self) -> NDArray[np.uint8]:
         """Begin new episodes, from the seed if one was given since the last time."""
-        first, self.ended = self._seeds[0], []
-        obs: NDArray[np.uint8] = self.envs.reset(seed=first)[0]
+        obs: NDArray[np.uint8] = self.envs.reset(seed=self._seeds[0])[0]
         self._reset_seeds()
         self.gained[:] = 0.0
         return obs
@@ -48,9 +47,8 @@ class SB3VecEnv(VecEnv):
         """End the step: observations uint8 [N,C,H,W], rewards float32 [N], ends [N], infos."""
         obs, rewards, terminated, truncated, infos = self.envs.step_wait()
         self.gained += rewards
-        self.ended = ended_episodes(infos)
         each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        records = {episode["env"]: episode for episode in self.ended}
+        records = {episode["env"]: episode for episode in ended_episodes(infos)}
         for row in np.flatnonzero(terminated | truncated).tolist():
             each[row]["terminal_observation"] = infos["final_obs"][row]
             each[row]["TimeLimit.truncated"] = bool(truncated[row] and not terminated[row])

@@ -11,6 +11,7 @@ import numpy as np
 
 from retro_agents.contract.envs import Expert, VectorEnv
 from retro_agents.games.film import Filmed
+from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints, step_of
 from retro_agents.ground.names import named
@@ -101,13 +102,6 @@ def _check_family(levels: str, settings: Any) -> None:
             f"{levels} is not of the games that these settings are for: give levels of "
             f"{settings.spec().family}"
         )
-
-
-def split_names() -> list[str]:
-    """Names of the splits of all families."""
-    from retro_agents.games.retro.splits import split_names
-
-    return split_names()
 
 
 def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> VectorEnv:

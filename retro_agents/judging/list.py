@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from retro_agents.games.families import level_names, split_names
+from retro_agents.games.families import level_names
+from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.ground.output import printable

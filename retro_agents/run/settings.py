@@ -16,7 +16,7 @@ class RunSettings:
         "",
         "contest",
         common=True,
-        completes="retro_agents.games.families:split_names",
+        completes="retro_agents.games.retro.splits:split_names",
         other_names=("env", "env_id", "env_name"),
     )
     """Splits and levels, separated by commas (GAME:STATE, or STATE alone for a split's level), a

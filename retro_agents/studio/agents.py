@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, final
 
-from retro_agents.games.families import level_names, split_names
+from retro_agents.games.families import level_names
 from retro_agents.games.retro.references import REFERENCES
+from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import AGENTS, shipped, with_this_project
 from retro_agents.run.checkpoint import agent_of

@@ -12,8 +12,9 @@ import msgspec
 
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.run import RunConfig, limits_of
-from retro_agents.games.families import check_levels, split_names
+from retro_agents.games.families import check_levels
 from retro_agents.games.retro.references import REFERENCES
+from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError, missing_extra
 from retro_agents.judging.levels import playable_levels
 from retro_agents.run.agents import AGENTS, find_given, is_package, shipped, with_this_project

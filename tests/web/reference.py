@@ -6,7 +6,6 @@ python -m tests.web.reference     # writes web/tests/reference.json
 import gzip
 import json
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ class Row:
 
 def reference() -> list[dict[str, Any]]:
     """Play every third act, STEPS agent steps each."""
-    pack = gzip.decompress(Path(str(file_of(GAME, PACK))).read_bytes())
+    pack = gzip.decompress(file_of(GAME, PACK).read_bytes())
     rows = [Row(name, seed) for seed, name in enumerate(act_names(pack)[::3][:ACTS])]
     agent = load_agent("ppo2")
     torch.set_num_threads(1)

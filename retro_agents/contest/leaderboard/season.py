@@ -73,7 +73,7 @@ class Season:
     @functools.cached_property
     def _files(self) -> list[bytes]:
         names = (CODE, PACK, "data.json")
-        return [Path(str(file_of(GAME, name))).read_bytes() for name in names]
+        return [file_of(GAME, name).read_bytes() for name in names]
 
     def level(self, act: str) -> Level:
         """An act's place in the cartridge."""

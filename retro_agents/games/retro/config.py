@@ -51,21 +51,12 @@ class EnvConfig:
     def __post_init__(self) -> None:
         check(self)
 
-    @property
-    def channels(self) -> int:
-        """Channels of one frame."""
-        return 1 if self.colour == "grey" else 3
-
-    @property
-    def observation_shape(self) -> tuple[int, int, int]:
-        """[C, H, W] of an observation: C = frame_stack × channels."""
-        return self.frame_stack * self.channels, self.image_height, self.image_width
-
     def spec(self) -> EnvSpec:
         """What agents need to know about these settings."""
+        channels = self.frame_stack * (1 if self.colour == "grey" else 3)
         return EnvSpec(
             family="retro",
-            observation_shape=self.observation_shape,
+            observation_shape=(channels, self.image_height, self.image_width),
             frame_stack=self.frame_stack,
             action_names=ACTIONS[self.actions],
             frame_skip=self.frame_skip,

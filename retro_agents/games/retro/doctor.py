@@ -92,7 +92,7 @@ def split_fact(name: str) -> Fact:
         return Fact("levels", "missing", f"{name}: {error}")
     played = {level.game for level in levels}
     without = sorted(game for game in played if not (rom_of(game) or is_native(game)))
-    unscored = sorted({lv.game for lv in levels if file_of(lv.game, "contest.json") is None})
+    unscored = sorted({lv.game for lv in levels if not file_of(lv.game, "contest.json").exists()})
     playable = sum(level.game not in {*without, *unscored} for level in levels)
     text = f"{name}: {playable} of {len(levels)} playable"
     if without:

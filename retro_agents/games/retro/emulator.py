@@ -59,9 +59,7 @@ class Emulator:
                 "this process already runs an emulator and can hold only one: "
                 "close() the other environment first, or use make_vec"
             ) from None
-        path = file_of(level.game, f"{self.scenario_name}.json")
-        assert path is not None
-        spec = json.loads(Path(path).read_text(encoding="utf-8"))
+        spec = json.loads(file_of(level.game, f"{self.scenario_name}.json").read_bytes())
         self.scenario = make_scenario(spec, self.retro.data)
         self.level = level
         # All masks as arrays, made once; the filter drops opposite directions and the like.

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,9 +86,7 @@ class Cartridge:
 
 def check_rules(game: str, scenario: str) -> None:
     """Raises UserError if only the emulator can play this scenario."""
-    path = file_of(game, f"{scenario}.json")
-    assert path is not None
-    if json.loads(Path(path).read_text(encoding="utf-8")) != RULES:
+    if json.loads(file_of(game, f"{scenario}.json").read_bytes()) != RULES:
         raise UserError(
             f"scenario {scenario!r} of {game} has other rules than the contest's, which only the "
             "emulator plays: add --backend emulator"
@@ -100,7 +97,7 @@ def cartridge(*games: str) -> Cartridge:
     """These games' code and acts, compiled once in this process. Raises UserError if they cannot
     share an instance."""
     names = (CODE, PACK, "data.json")
-    files = [[Path(str(file_of(game, name))).read_bytes() for name in names] for game in games]
+    files = [[file_of(game, name).read_bytes() for name in names] for game in games]
     code, _, data = files[0]
     packs = [gzip.decompress(packed) for _, packed, _ in files]
     for game, (other, _, _), pack in zip(games, files, packs, strict=True):
@@ -212,13 +209,14 @@ class Games:
                 f"{len(cartridge.acts):,} acts of {len(cartridge.packs)} cartridges are more than "
                 "the engine holds, which is 4,096: give levels of fewer cartridges"
             )
+        spec = config.spec()
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
         buttons = [sum(PADS[b] for b in held.split()) for held in ACTIONS[config.actions]]
         settings["pads"][: len(buttons)] = buttons
         settings["games"] = settings["to"] = count
         settings["rotate_every"] = min(rotate_every, NEVER)
         settings["height"], settings["width"] = config.image_height, config.image_width
-        settings["depth"], settings["colours"] = config.frame_stack * pictures, config.channels
+        settings["depth"], settings["colours"] = config.frame_stack * pictures, spec.channels
         for name in ("frame_skip", "episode_steps"):
             settings[name] = min(getattr(config, name), NEVER)
         settings["stick_probability"] = config.stick_probability
@@ -226,7 +224,7 @@ class Games:
         self.call("prepare")
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
         self.game = self.view(settings["game"], cartridge.game, count)
-        channels, *size = config.observation_shape
+        channels, *size = spec.observation_shape
         shape = (count, channels * pictures, *size)
         observations = self.view(settings["observations"], np.dtype("u1"), int(np.prod(shape)))
         self.observations = observations.reshape(shape)

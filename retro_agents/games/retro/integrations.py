@@ -96,7 +96,7 @@ def states(game: str) -> list[str]:
     names = sorted(file.stem for file in games()[game].glob("[!_]*.state"))
     if names or not is_native(game):
         return names
-    return list(_packed_names(Path(str(file_of(game, PACK))).read_bytes()))
+    return list(_packed_names(file_of(game, PACK).read_bytes()))
 
 
 @functools.lru_cache(maxsize=64)
@@ -117,29 +117,28 @@ def act_names(pack: bytes) -> list[str]:
 
 def is_native(game: str) -> bool:
     """Whether a game can run without an emulator."""
-    return file_of(game, CODE) is not None and file_of(game, PACK) is not None
+    return file_of(game, CODE).exists() and file_of(game, PACK).exists()
 
 
-def file_of(game: str, name: str) -> str | None:
-    """Path of an integration file of a game, or None if there is none."""
-    file = games()[game] / name
-    return str(file) if file.exists() else None
+def file_of(game: str, name: str) -> Path:
+    """Path of an integration file of a game, which may lack it."""
+    return games()[game] / name
 
 
 def state_bytes(game: str, state: str) -> bytes:
     """The console's memory at a start state, for the emulator. Raises UserError if missing."""
     path = file_of(game, f"{state}.state")
-    if path is None:
+    if not path.exists():
         raise UserError(
             f"{game} has no states, so it cannot be recorded: play without recording, or make it "
             "again with the console's compiler (docs/environments/generator.md)"
         )
-    return gzip.decompress(Path(path).read_bytes())
+    return gzip.decompress(path.read_bytes())
 
 
 def rom_of(game: str) -> Path | None:
     """The game's ROM (in the repository, the wheel, or imported), or None if there is none."""
-    if (own := games()[game] / "rom.md").exists():
+    if (own := file_of(game, "rom.md")).exists():
         return own
     if games()[game].parent == OWN_GAMES:
         return None
@@ -165,7 +164,7 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
             )
     elif rom_of(game) is None:
         raise UserError(f"{game} has no ROM: import your own with `retro-agents import-roms DIR`")
-    if file_of(game, f"{scenario}.json") is None:
+    if not file_of(game, f"{scenario}.json").exists():
         known = sorted(file.stem for file in games()[game].glob("*.json") if _is_scenario(file))
         raise UserError(
             f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with --scenario"
@@ -181,5 +180,5 @@ def _is_scenario(file: Path) -> bool:
 
 def rom_hash(game: str) -> str:
     """SHA-1 of a game's ROM, or of its pack if it has no ROM."""
-    rom = rom_of(game) or games()[game] / PACK
+    rom = rom_of(game) or file_of(game, PACK)
     return hashlib.sha1(rom.read_bytes()).hexdigest()

@@ -51,13 +51,14 @@ class NativeVectorEnv(VectorBase):
         self.metadata |= METADATA
         self.render_mode = "rgb_array"
         self.seed: int | None = seed
-        self.sent_shape = config.observation_shape
+        self.sent_shape = self.env_spec.observation_shape
         self.scale = POINTS * config.reward_scale
         threads = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
         # With more parts than threads, half of the environments keeps all threads busy.
         parts = max(threads, min(2 * threads, count // GAMES_A_THREAD)) if threads > 1 else 1
         games = sorted({level.game for row in levels for level in row})
         found = cartridge(*games)
+        folders = [record_dir / f"env-{i:02d}" for i in range(count)] if record_dir else []
         edges = [count * k // parts for k in range(parts + 1)]
         self.parts = [
             Rows(
@@ -65,7 +66,7 @@ class NativeVectorEnv(VectorBase):
                 first=a,
                 config=config,
                 rotate_every=rotate_every,
-                record_dir=record_dir,
+                record_dirs=folders[a:b],
                 cartridge=found,
             )
             for a, b in itertools.pairwise(edges)

@@ -16,9 +16,8 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import fold
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
 from retro_agents.games.retro.engine import PADS, POINTS, Cartridge, cartridge
-from retro_agents.games.retro.integrations import state_bytes
 from retro_agents.games.retro.levels import Level, parse_level
-from retro_agents.games.retro.native_rows import Recorder, Rows
+from retro_agents.games.retro.native_rows import Rows
 from retro_agents.ground.errors import UserError
 
 
@@ -40,7 +39,8 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     ) -> None:
         """pictures: whether to draw observations (Games). found: has the level; by default the
         installed cartridge of its game."""
-        self.observation_space = gymnasium.spaces.Box(0, 255, config.observation_shape, np.uint8)
+        shape = config.spec().observation_shape
+        self.observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(config.actions)
         self.render_mode = "rgb_array"
         self.rows = Rows(
@@ -48,24 +48,18 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
             first=0,
             config=config,
             rotate_every=0,
-            record_dir=None,
+            record_dirs=[record_dir] if record_dir else (),
             cartridge=found or cartridge(level.game),
             pictures=pictures,
         )
-        if record_dir is not None:
-            state_bytes(level.game, level.state)  # raises UserError if there are no states
-            self.rows.recorders = [Recorder(record_dir, config)]
-        games = self.rows.games
         self.scale = POINTS * config.reward_scale
-        self.game = games.game[0]
-        self.variables = games.cartridge.game["variables"].names or ()
+        self.game = self.rows.games.game[0]
         self.closed = False
         self.lacks = "call reset() before the first step"
 
     def info(self) -> dict[str, Any]:
         """The values of the integration's variables, and the level."""
-        found = dict(zip(self.variables, self.game["variables"].item(), strict=True))
-        return found | {"level": str(self.rows.levels[0])}
+        return {**self.rows.games.variables(0), "level": str(self.rows.levels[0])}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import zipfile
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,8 @@ class Batch:
 
 
 class Rows:
-    """Neighbouring environments whose games are in one instance. first: number of the first."""
+    """Neighbouring environments whose games are in one instance. first: number of the first.
+    record_dirs: a folder of recordings for each, or empty."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class Rows:
         first: int,
         config: EnvConfig,
         rotate_every: int,
-        record_dir: Path | None,
+        record_dirs: Sequence[Path],
         cartridge: Cartridge,
         pictures: bool = True,
     ) -> None:
@@ -126,13 +128,9 @@ class Rows:
         self.lock = threading.Lock()
         self.actions = np.arange(config.actions, dtype=np.uint8)
         one_each = {level.game: level for row in levels for level in row}
-        for level in one_each.values() if record_dir else ():
+        for level in one_each.values() if record_dirs else ():
             state_bytes(level.game, level.state)  # raises UserError if there are no states
-        self.recorders = (
-            [Recorder(record_dir / f"env-{first + i:02d}", config) for i in range(len(levels))]
-            if record_dir
-            else []
-        )
+        self.recorders = [Recorder(folder, config) for folder in record_dirs]
 
     def start(self, i: int, level: Level | None = None) -> None:
         """Begin a new episode on this level, or by default on the row's next one."""

@@ -95,7 +95,7 @@ class RetroVectorEnv(VectorBase):
         self.metadata |= METADATA
         self.render_mode = "rgb_array"
         self.seed: int | None = seed
-        self.obs = np.zeros((self.num_envs, *config.observation_shape), np.uint8)
+        self.obs = np.zeros((self.num_envs, *self.env_spec.observation_shape), np.uint8)
         self.stepping: set[int] = set()
         self.connections: list[Connection] = []
         self.launcher: subprocess.Popen[bytes] | None = None

@@ -10,12 +10,6 @@ from retro_agents.ground.film import write_video
 FRAMES_PER_SECOND = 60
 
 
-def convert(recording: Path, *, target: Path | None = None, scale: int = 2) -> Path:
-    """Converts a .bk2 to an .mp4: `target`, or a file beside it with its name. Returns the film's
-    path. Raises UserError if it cannot."""
-    return write_video(target or recording.with_suffix(".mp4"), screens(recording), scale=scale)
-
-
 def film_names(recordings: Sequence[Path]) -> list[str]:
     """A name for each recording's film: its own, prefixed by as many folders as make it unique."""
     paths = [path.absolute().with_suffix(".mp4") for path in recordings]
@@ -42,8 +36,8 @@ def main() -> None:
         if not recording.is_file():
             reason = "is a folder" if recording.is_dir() else "does not exist"
             raise UserError(f"{recording} {reason}: give .bk2 files, such as a contest's")
-        target = arguments.folder / name if arguments.folder else None
-        print(convert(recording, target=target, scale=arguments.scale))
+        film = arguments.folder / name if arguments.folder else recording.with_suffix(".mp4")
+        print(write_video(film, screens(recording), scale=arguments.scale))
 
 
 if __name__ == "__main__":

@@ -108,5 +108,5 @@ def own_airstriker(tmp_path):
 
 def test_own_games_hide_games_of_the_same_name(own_airstriker):
     assert kind_of(own_airstriker.name) == Integrations.CUSTOM_ONLY
-    assert file_of(own_airstriker.name, "data.json") == str(own_airstriker / "data.json")
+    assert file_of(own_airstriker.name, "data.json") == own_airstriker / "data.json"
     assert states(own_airstriker.name) == ["Mine"]

@@ -47,7 +47,7 @@ def furthest(level, info):
     """The place where a level ends, by its game's own table."""
     if level == WOOD:
         return info["end_x"]
-    script = Path(file_of(level.game, "script.lua")).read_text()
+    script = file_of(level.game, "script.lua").read_text()
     return int(re.search(r'\["zone=0,act=0"\] = (0x\w+)', script)[1], 16)
 
 
