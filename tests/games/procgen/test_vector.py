@@ -12,30 +12,14 @@ from retro_agents.games.procgen.games import EXPLORATION, GAMES, MODE_GAMES
 from retro_agents.games.procgen.levels import level_sets
 from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
 from retro_agents.ground.errors import UserError
+from tests.games.streams import assert_same, played
 from tests.runs import ROOT
-
-
-def play(envs, steps, seed=0):
-    """Random actions -> everything that came of each step, the episodes among it."""
-    rng = np.random.default_rng(seed)
-    seen = []
-    for _ in range(steps):
-        actions = rng.integers(15, size=envs.num_envs)
-        *arrays, infos = envs.step(actions)
-        seen.append((*arrays, list(envs.levels), ended_episodes(infos)))
-    return seen
-
-
-def assert_same(one, other):
-    for mine, theirs in zip(one, other, strict=True):
-        for left, right in zip(mine[:4], theirs[:4], strict=True):
-            np.testing.assert_array_equal(left, right)
-        assert mine[4:] == theirs[4:]
 
 
 def seeds_of(envs, steps):
     envs.reset(seed=0)
-    return {int(level.partition(":")[2]) for *_, levels, _ in play(envs, steps) for level in levels}
+    rows = played(envs, steps, seed=0)
+    return {int(level.partition(":")[2]) for *_, levels, _ in rows for level in levels}
 
 
 def test_levels_and_protocols_are_of_the_range_that_was_asked_for():
@@ -71,14 +55,14 @@ def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
     config = ProcgenConfig(**options)
     one = make_vec(games, num_envs=4, config=config, seed=3)
     one.reset()
-    play(one, 400, seed=1)
+    played(one, 400, seed=1)
     states = one.save_states()
     other = make_vec(games, num_envs=4, config=config, seed=9)
     other.reset()
-    play(other, 20, seed=5)
+    played(other, 20, seed=5)
     shown = other.restore_states(states)
     np.testing.assert_array_equal(shown, one.frames.observations(np.arange(4)))
-    assert_same(play(one, 300), play(other, 300))
+    assert_same(played(one, 300, seed=0), played(other, 300, seed=0))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +78,7 @@ def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
 def test_states_of_other_levels_or_of_another_kind_of_game_are_refused(change, words):
     envs = make_vec("leaper", num_envs=2, config=ProcgenConfig())
     envs.reset()
-    play(envs, 20, seed=1)
+    played(envs, 20, seed=1)
     states = envs.save_states()
     if not change:  # an episode that ends before it was saved
         states[0]["actions"] = bytes([5] * 600)
@@ -164,7 +148,7 @@ def test_rewards_are_shaped_for_learning_and_reported_raw():
     np.testing.assert_allclose(shaped, [2 * 2.3266, -2 * 2.3266, 0.0], atol=1e-4)
     envs = make_vec("bigfish", num_envs=8, config=config)
     envs.reset(seed=0)
-    steps = play(envs, 400)
+    steps = played(envs, 400, seed=0)
     rewards = np.concatenate([rewards for _, rewards, *_ in steps])
     one = 2 * (np.sqrt(2.0) - 1.0) + 2 * 0.001
     np.testing.assert_allclose(sorted(set(rewards.round(5))), [0.0, one], atol=1e-4)
@@ -252,7 +236,7 @@ def test_games_are_dealt_out_in_turn_and_steps_that_cannot_be_say_so():
     assert envs.seeds == row_seeds(2, 5)
     assert len(GAMES) == 16 and isinstance(envs, ProcgenVectorEnv)
     envs.reset(seed=0)
-    play(envs, 5)
+    played(envs, 5, seed=0)
     _, infos = envs.reset()  # it reports the episodes that it cuts
     assert [(e["l"], e["finished"]) for e in ended_episodes(infos)] == [(5, False)] * 5
     envs = make_vec("maze", num_envs=2, config=ProcgenConfig())

@@ -2,12 +2,13 @@
 
 import json
 import shutil
+from contextlib import ExitStack, closing
 
 import pytest
 from stable_retro.data import Integrations
 
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.integrations import file_of, games
+from retro_agents.games.retro.integrations import add_custom_folders, file_of, games
 from retro_agents.games.retro.levels import Level
 
 AIRSTRIKER = Level("Airstriker-Genesis-v0", "Level1")
@@ -30,14 +31,34 @@ end
 
 
 @pytest.fixture
-def scripted_level(tmp_path):
+def closed():
+    """Takes environments, and closes them after the test."""
+    with ExitStack() as stack:
+        yield lambda env: stack.enter_context(closing(env))
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Copies files of a game to a game of the user's own -> its folder."""
+
+    def copy(source, name, *files):
+        game = tmp_path / name
+        game.mkdir()
+        for file in files:
+            shutil.copy(file_of(source, file), game)
+        add_custom_folders([str(tmp_path)])
+        return game
+
+    yield copy
+    Integrations.clear_custom_paths()
+    games.cache_clear()
+
+
+@pytest.fixture
+def scripted_level(copied):
     """Airstriker under a scenario whose reward and end are Lua functions with a memory."""
-    game = tmp_path / "Scripted-Genesis"
-    game.mkdir()
-    for name in ("rom.md", "data.json", "metadata.json", "Level1.state"):
-        source = file_of(AIRSTRIKER.game, name)
-        assert source is not None
-        shutil.copy(source, game / name)
+    files = ("rom.md", "data.json", "metadata.json", "Level1.state")
+    game = copied(AIRSTRIKER.game, "Scripted-Genesis", *files)
     scenario = {
         "reward": {"script": "lua:reward"},
         "done": {"script": "lua:done"},
@@ -45,11 +66,7 @@ def scripted_level(tmp_path):
     }
     (game / "contest.json").write_text(json.dumps(scenario))
     (game / "script.lua").write_text(SCRIPT)
-    games.cache_clear()
-    Integrations.add_custom_path(str(tmp_path))
-    yield Level("Scripted-Genesis", "Level1"), EnvConfig()
-    Integrations.clear_custom_paths()
-    games.cache_clear()
+    return Level(game.name, "Level1"), EnvConfig()
 
 
 @pytest.fixture(params=["airstriker", "bramble", "native", "scripted"])

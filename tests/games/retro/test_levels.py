@@ -4,7 +4,6 @@ import pytest
 from stable_retro.data import Integrations
 
 from retro_agents.games.retro.integrations import (
-    add_custom_folders,
     check_playable,
     file_of,
     full_name,
@@ -93,20 +92,9 @@ def test_a_csv_with_a_mistake_is_refused_in_one_line(tmp_path, text, message):
         parse_levels(str(tmp_path / "mine.csv"))
 
 
-@pytest.fixture
-def own_airstriker(tmp_path):
-    """A custom folder with a game that has the name of one in stable-retro's wheel."""
-    game = tmp_path / "Airstriker-Genesis-v0"
-    game.mkdir()
-    for name in ("data.json", "Mine.state"):
-        (game / name).touch()
-    add_custom_folders([str(tmp_path)])
-    yield game
-    Integrations.clear_custom_paths()
-    games.cache_clear()
-
-
-def test_own_games_hide_games_of_the_same_name(own_airstriker):
-    assert kind_of(own_airstriker.name) == Integrations.CUSTOM_ONLY
-    assert file_of(own_airstriker.name, "data.json") == own_airstriker / "data.json"
-    assert states(own_airstriker.name) == ["Mine"]
+def test_own_games_hide_games_of_the_same_name(copied):
+    own = copied("Airstriker-Genesis-v0", "Airstriker-Genesis-v0", "data.json")
+    (own / "Mine.state").touch()
+    assert kind_of(own.name) == Integrations.CUSTOM_ONLY
+    assert file_of(own.name, "data.json") == own / "data.json"
+    assert states(own.name) == ["Mine"]

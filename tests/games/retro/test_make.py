@@ -109,24 +109,10 @@ def test_equals_the_slow_oracle_step_for_step(playable):
     assert any(t[1] for t in theirs), "the run should see a reward"
 
 
-@pytest.fixture
-def make():
-    opened = []
-
-    def open_env(*args, **kwargs):
-        opened.append(make_env(*args, **kwargs))
-        return opened[-1]
-
-    yield open_env
-    for env in opened:
-        env.close()
-
-
 # Gymnasium warns about any wrapped environment, which is what an agent is given.
 @pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
-def test_passes_gymnasiums_check(playable, make):
-    level, config = playable
-    env = make(level, config)
+def test_passes_gymnasiums_check(playable, closed):
+    env = closed(make_env(*playable))
     check_env(env, skip_render_check=True)
     check_env(env.unwrapped, skip_render_check=True)
 
@@ -149,24 +135,23 @@ TEN_MASKS = [*SEVEN_MASKS, 0, LEFT | B, RIGHT | B]
     ],
     ids=["ten", "stuck"],
 )
-def test_actions_are_buttons_and_stick_for_a_frame(bramble, make, settings, actions, masks):
+def test_actions_are_buttons_and_stick_for_a_frame(bramble, closed, settings, actions, masks):
     level, config = bramble
-    env = make(level, replace(config, **settings))
+    env = closed(make_env(level, replace(config, **settings)))
     env.reset()
     for action in actions:
         env.step(action)
     assert list(env.unwrapped.emulator.masks) == list(masks)
 
 
-def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, make):
-    level, config = bramble
-    make(level, config)
+def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, closed):
+    closed(make_env(*bramble))
     with pytest.raises(UserError, match="make_vec"):
-        make(level, config)
+        make_env(*bramble)
 
 
-def test_finishing_a_level_is_reported_with_the_contests_full_return(either, make):
-    env = make(str(either[0]), replace(either[1], stick_probability=0.0))
+def test_finishing_a_level_is_reported_with_the_contests_full_return(either, closed):
+    env = closed(make_env(str(either[0]), replace(either[1], stick_probability=0.0)))
     env.reset()
     for action in read_proof("BrambleWood.Act1"):
         _, _, terminated, truncated, info = env.step(action)

@@ -2,65 +2,49 @@
 
 import errno
 import json
-import shutil
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import stable_retro
-from stable_retro.data import Integrations
 
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import level_names
 from lab.benchmarks.equality import SETTINGS, Pair, random_policy
-from retro_agents.contract.envs import ended_episodes
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.engine import CONSOLE_ONLY, Games, cartridge
-from retro_agents.games.retro.integrations import file_of, games, kind_of
+from retro_agents.games.retro.integrations import file_of, kind_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.native_env import HELD, allowed
 from retro_agents.games.retro.native_rows import Recorder
 from retro_agents.ground.errors import UserError
-from tests.games.retro.streams import played
+from tests.games.streams import assert_same, played
 
 ACTS = [Level(GAME, name) for name in level_names()]
 PARTS = ("stacks", "pictures", "rewards", "ends", "infos")
 
 
 @pytest.fixture
-def pair():
+def pair(closed):
     """Settings -> a level in both back ends."""
-    opened = []
-
-    def open_pair(config):
-        opened.append(Pair(ACTS[0], config))
-        return opened[-1]
-
-    yield open_pair
-    for found in opened:
-        found.close()
+    return lambda config: closed(Pair(ACTS[0], config))
 
 
 @pytest.fixture
-def make():
+def make(closed):
     """As NativeVectorEnv, with every act for each row."""
-    opened = []
 
     def open_envs(num_envs, **settings):
         levels = [ACTS[i % len(ACTS) :] + ACTS[: i % len(ACTS)] for i in range(num_envs)]
         given = {"config": EnvConfig(), "seed": 3, "rotate_every": 0, "record_dir": None}
-        opened.append(NativeVectorEnv(levels, **given | settings))
-        return opened[-1]
+        return closed(NativeVectorEnv(levels, **given | settings))
 
-    yield open_envs
-    for envs in opened:
-        envs.close()
+    return open_envs
 
 
 def check_equal(pair, *, episodes):
@@ -93,28 +77,26 @@ def test_other_settings_are_as_in_the_emulator(pair, name):
     check_equal(both, episodes=0)
 
 
-def test_contest_side_is_as_in_the_emulator_whatever_is_pressed(tmp_path):
+def test_contest_side_is_as_in_the_emulator_whatever_is_pressed(closed, tmp_path):
     config = EnvConfig(episode_steps=150)
-    theirs = make_contest_env(ACTS[0], replace(config, backend="emulator"))
+    theirs = closed(make_contest_env(ACTS[0], replace(config, backend="emulator")))
     mine = make_contest_env(ACTS[0], config, record_dir=tmp_path)
     random = np.random.default_rng(4)
     masks = [random.integers(0, 2, 12) * (random.random() < 0.7) for _ in range(250)]
     masks += [np.eye(12, dtype=np.int64)[[4, 5, 6, 7]][pair].sum(0) for pair in ([0, 1], [2, 3])]
     returns = [0.0]
-    try:
-        for seed, level in enumerate((ACTS[0], ACTS[40])):
-            starts = [env.reset(seed=seed, options={"level": level}) for env in (mine, theirs)]
-            check_contest_side(*starts)
-            for mask in masks:
-                ours, other = (env.step(mask.astype(np.int8)) for env in (mine, theirs))
-                check_contest_side(ours, other)
-                returns[-1] += other[1]
-                if other[2] or other[3]:
-                    check_contest_side(*(env.reset() for env in (mine, theirs)))
-                    returns.append(0.0)
-    finally:
-        mine.close()
-        theirs.close()
+    for seed, level in enumerate((ACTS[0], ACTS[40])):
+        starts = [env.reset(seed=seed, options={"level": level}) for env in (mine, theirs)]
+        check_contest_side(*starts)
+        for mask in masks:
+            ours, other = (env.step(mask.astype(np.int8)) for env in (mine, theirs))
+            check_contest_side(ours, other)
+            returns[-1] += other[1]
+            if other[2] or other[3]:
+                check_contest_side(*(env.reset() for env in (mine, theirs)))
+                returns.append(0.0)
+    for env in (mine, theirs):
+        env.close()
     assert len(returns) > 2 and mine.observation_space == theirs.observation_space
     recordings = sorted(tmp_path.glob("*.bk2"), key=lambda path: path.stem[-6:])
     assert replayed(recordings[0])[0] == pytest.approx(returns[0])
@@ -144,41 +126,25 @@ def check_contest_side(mine, theirs):
     assert mine[-1] == {k: v for k, v in theirs[-1].items() if k != CONSOLE_ONLY}
 
 
-def test_buttons_are_filtered_as_by_the_emulator():
-    emulated = make_contest_env(ACTS[0], EnvConfig(backend="emulator"))
+def test_buttons_are_filtered_as_by_the_emulator(closed):
+    emulated = closed(make_contest_env(ACTS[0], EnvConfig(backend="emulator")))
     keeps = emulated.unwrapped.emulator.retro.data.filter_action
     for mask in range(1 << len(BUTTON_NAMES)):
         names = " ".join(n for i, n in enumerate(BUTTON_NAMES) if keeps(mask) >> i & 1)
         assert allowed(mask) == names
-    emulated.close()
 
 
-def test_rotating_rows_are_as_in_the_emulator():
+def test_rotating_rows_are_as_in_the_emulator(closed):
     config = EnvConfig(episode_steps=33)
     envs = [
-        make_vec(ACTS[5:8], num_envs=2, seed=9, rotate_every=50, config=replace(config, backend=b))
+        closed(make_vec(ACTS[5:8], replace(config, backend=b), num_envs=2, seed=9, rotate_every=50))
         for b in ("native", "emulator")
     ]
-    mine, theirs = (each.reset() for each in envs)
-    np.testing.assert_array_equal(mine[0], theirs[0])
-    actions, ended = np.random.default_rng(2).integers(0, 7, (160, 2)), []
-    for row in actions:
-        mine, theirs = (each.step(row) for each in envs)
-        for ours, other in zip(mine[:4], theirs[:4], strict=True):
-            np.testing.assert_array_equal(ours, other)
-        ended += ended_episodes(mine[4])
-        assert ended_episodes(mine[4]) == ended_episodes(theirs[4])
-        assert envs[0].levels == envs[1].levels
-    for each in envs:
-        each.close()
+    np.testing.assert_array_equal(*(each.reset()[0] for each in envs))
+    mine, theirs = (played(each, 160, seed=2) for each in envs)
+    assert_same(mine, theirs)
+    ended = [episode for row in mine for episode in row[-1]]
     assert any(episode["rotated"] for episode in ended) and len(ended) > 8
-
-
-def check_same(mine, theirs):
-    for ours, other in zip(mine, theirs, strict=True):
-        for a, b in zip(ours[:4], other[:4], strict=True):
-            np.testing.assert_array_equal(a, b)
-        assert ours[4] == other[4]
 
 
 def test_threads_change_nothing(make):
@@ -189,25 +155,8 @@ def test_threads_change_nothing(make):
         assert len(envs.parts) == threads
         envs.reset()
         runs.append(played(envs, 90, seed=0))
-    check_same(runs[0], runs[1])
-    check_same(runs[0], runs[2])
-
-
-def test_each_of_many_plays_as_if_alone(make):
-    many = make(12, config=EnvConfig(episode_steps=30))
-    many.reset(seed=list(range(12)))
-    actions = np.random.default_rng(1).integers(0, 7, (80, 12))
-    batches = [many.step(row) for row in actions]
-    for i in (0, 5, 11):
-        alone = make_env(ACTS[i], EnvConfig(episode_steps=30))
-        alone.reset(seed=i)
-        for row, batch in zip(actions[:30], batches[:30], strict=True):
-            obs, reward, terminated, truncated, _ = alone.step(row[i])
-            if terminated or truncated:
-                np.testing.assert_array_equal(obs, batch[4]["final_obs"][i])
-                break
-            np.testing.assert_array_equal(obs, batch[0][i])
-            assert reward == batch[1][i]
+    assert_same(runs[0], runs[1])
+    assert_same(runs[0], runs[2])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -219,13 +168,13 @@ def test_a_saved_run_goes_on_exactly_whatever_was_played_in_between(make, thread
     expected = played(envs, 80, seed=1)
     played(envs, 25, seed=2)
     envs.restore_states(saved)
-    check_same(played(envs, 80, seed=1), expected)
+    assert_same(played(envs, 80, seed=1), expected)
     fresh = make(3, config=EnvConfig(episode_steps=50), seed=77)
     fresh.restore_states(saved)
-    check_same(played(fresh, 80, seed=1), expected)
+    assert_same(played(fresh, 80, seed=1), expected)
 
 
-def test_states_of_another_build_or_back_end_are_refused(make):
+def test_states_of_another_build_or_back_end_are_refused(make, closed):
     envs = make(1)
     envs.reset()
     (saved,) = envs.save_states()
@@ -233,15 +182,12 @@ def test_states_of_another_build_or_back_end_are_refused(make):
         envs.restore_states([{**saved, "digest": "0123"}])
     with pytest.raises(UserError, match="another size"):
         make(1, config=EnvConfig(image_width=20)).restore_states([saved])
-    emulated = make_vec(ACTS[:1], num_envs=1, config=EnvConfig(backend="emulator"))
-    try:
-        emulated.reset()
-        with pytest.raises(UserError, match="add --backend emulator"):
-            envs.restore_states(emulated.save_states())
-        with pytest.raises(UserError, match="--backend native"):
-            emulated.restore_states([saved])
-    finally:
-        emulated.close()
+    emulated = closed(make_vec(ACTS[:1], num_envs=1, config=EnvConfig(backend="emulator")))
+    emulated.reset()
+    with pytest.raises(UserError, match="add --backend emulator"):
+        envs.restore_states(emulated.save_states())
+    with pytest.raises(UserError, match="--backend native"):
+        emulated.restore_states([saved])
 
 
 def replayed(recording):
@@ -268,12 +214,12 @@ def test_recordings_play_back_in_the_emulator_to_the_same_return(make, tmp_path,
     config = EnvConfig(episode_steps=90, frame_skip=frame_skip, stick_probability=0.5)
     envs = make(2, config=config, record_dir=tmp_path / "a")
     envs.reset()
-    ended = [e for row in played(envs, 40, seed=0) for e in row[4]]
+    ended = [e for row in played(envs, 40, seed=0) for e in row[-1]]
     saved = envs.save_states()
     envs.close()
     again = make(2, config=config, record_dir=tmp_path / "b")
     again.restore_states(saved)
-    ended += [e for row in played(again, 150, seed=1) for e in row[4]]
+    ended += [e for row in played(again, 150, seed=1) for e in row[-1]]
     again.close()
     found = {path.parent.name + path.name[-11:]: path for path in sorted(tmp_path.rglob("*.bk2"))}
     assert len(ended) >= 3
@@ -287,28 +233,19 @@ def test_recordings_play_back_in_the_emulator_to_the_same_return(make, tmp_path,
         assert episode["l"] * frame_skip - 3 <= frames - 1 <= episode["l"] * frame_skip
 
 
-def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(tmp_path):
-    game = tmp_path / "BrambleDash9-Genesis-v0"
-    game.mkdir()
-    for name in ("rom.md", "data.json", "metadata.json", "bramble.wasm", "game.pack"):
-        shutil.copy(str(file_of(GAME, name)), game)
-    shutil.copy(str(file_of(GAME, f"{ACTS[0].state}.state")), game)
-    rules = json.loads(Path(str(file_of(GAME, "contest.json"))).read_text())
+def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(copied):
+    files = ("rom.md", "data.json", "metadata.json", "bramble.wasm", "game.pack")
+    game = copied(GAME, "BrambleDash9-Genesis-v0", *files, f"{ACTS[0].state}.state")
+    rules = json.loads(file_of(GAME, "contest.json").read_text())
     (game / "contest.json").write_text(json.dumps({**rules, "done": {}}))
-    games.cache_clear()
-    Integrations.add_custom_path(str(tmp_path))
-    try:
-        level = Level(game.name, ACTS[0].state)
-        with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
-            make_env(level)
-        with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
-            make_vec([ACTS[0], level], num_envs=2)
-        (game / "game.pack").unlink()
-        with pytest.raises(UserError, match="run together only in emulators"):
-            make_vec([ACTS[0], level], num_envs=2)
-    finally:
-        Integrations.clear_custom_paths()
-        games.cache_clear()
+    level = Level(game.name, ACTS[0].state)
+    with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
+        make_env(level)
+    with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
+        make_vec([ACTS[0], level], num_envs=2)
+    (game / "game.pack").unlink()
+    with pytest.raises(UserError, match="run together only in emulators"):
+        make_vec([ACTS[0], level], num_envs=2)
 
 
 def test_limits_and_levels_that_are_none_are_said_and_large_ones_play(make):

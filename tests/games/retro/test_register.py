@@ -12,6 +12,9 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.ground.errors import UserError
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(pkg_resources|invalid escape|Overwriting|possible render_modes|autoreset mode)"
+)
 ID = "retro_agents:BrambleDash/BrambleWood.Act3-v0"
 SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 6, "render_mode": "rgb_array"}
 SHAPE = (4, 20, 24)
@@ -112,9 +115,6 @@ def no_window(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*(pkg_resources|invalid escape|Overwriting existing|Vector environment.s autoreset)"
-)
 @pytest.mark.parametrize("name", SINGLE)
 def test_a_wrapper_works_beyond_an_episodes_end(name, tmp_path):
     env = SINGLE[name](getattr(wrappers, name), gymnasium.make(ID, **SMALL), tmp_path)
@@ -135,9 +135,6 @@ def test_a_wrapper_works_beyond_an_episodes_end(name, tmp_path):
     assert name != "RecordVideo" or len(list(tmp_path.glob("*.mp4"))) >= 2
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*(pkg_resources|invalid escape|Overwriting existing|Vector environment.s autoreset)"
-)
 @pytest.mark.parametrize("name", MANY)
 def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name, tmp_path):
     mode = "NextStep" if name in NEXT_STEP else "SameStep"
@@ -219,7 +216,6 @@ def test_a_window_is_opened_for_the_render_mode_human():
     env.close()
 
 
-@pytest.mark.filterwarnings("ignore:.*(pkg_resources|invalid escape)")
 def test_the_return_that_gymnasium_counts_is_a_hundredth_of_the_score():
     env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(ID, episode_steps=60))
     env.reset(seed=0)
@@ -239,7 +235,6 @@ def test_the_return_that_gymnasium_counts_is_a_hundredth_of_the_score():
         ({"render_mode": "ansi"}, (ValueError, "rgb_array")),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*possible render_modes")
 def test_settings_that_are_none_are_said(settings, says):
     for make in (gymnasium.make, gymnasium.make_vec):
         with pytest.raises(says[0], match=says[1]):

@@ -21,6 +21,7 @@ from retro_agents.games.retro.levels import parse_level
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.rom_library import Library, build_games, import_files, still_wanted
 from retro_agents.ground.errors import UserError
+from tests.games.retro.test_rom_files import with_heading
 
 BASE = bytes(range(256)) * 200
 CUSTOM = BASE[:1000] + b"a level of my own" + BASE[1000:]
@@ -84,10 +85,8 @@ def lines(*paths):
 
 
 def test_imports_by_content_whatever_the_name_and_a_second_time_nothing(library, mine):
-    installed, built = (
-        library / "stable/Hog-Genesis-v0/rom.md",
-        library / "contrib/HogCustomKevin-Genesis/rom.md",
-    )
+    installed = library / "stable/Hog-Genesis-v0/rom.md"
+    built = library / "contrib/HogCustomKevin-Genesis/rom.md"
     installed.write_bytes(BASE[:100])  # a damaged one is replaced
     (mine / "below").mkdir()
     (mine / "below" / "whatever.txt").write_bytes(BASE)
@@ -185,35 +184,26 @@ def test_joins_two_cartridges(library, mine, monkeypatch):
     assert (both / "rom.md").read_bytes() == BASE + SECOND
 
 
-def mega_drive(title, size):
-    """A made-up Mega Drive ROM of 1 KiB."""
-    rom = bytearray(1024)
-    rom[0x100:0x110] = b"SEGA MEGA DRIVE "
-    rom[0x150:0x180] = title.ljust(0x30)
-    rom[0x180:0x18E] = b"GM 00001009-00"
-    rom[0x1A4:0x1A8] = (size - 1).to_bytes(4, "big")
-    rom[0x1F0:0x1F3] = b"E  "
-    return bytes(rom)
-
-
 def test_says_why_a_file_is_none(library, mine):
-    (mine / "region.md").write_bytes(mega_drive(b"H O G", 1024))
-    (mine / "cut.md").write_bytes(mega_drive(b"H O G", 4096))
-    (mine / "other.md").write_bytes(mega_drive(b"SOME GAME", 1024))
-    (mine / "text").write_bytes(b"hello")
-    (mine / "packed.7z").write_bytes(b"7z\xbc\xaf\x27\x1c")
+    files = {
+        "region.md": with_heading(title=b"H O G", region=b"E"),
+        "cut.md": with_heading(title=b"H O G", size=0x40000),
+        "other.md": with_heading(title=b"SOME GAME"),
+        "text": b"hello",
+        "packed.7z": b"7z\xbc\xaf\x27\x1c",
+    }
+    for name, content in files.items():
+        (mine / name).write_bytes(content)
     report = lines(mine)
     assert {what for name, (what, _) in report.items() if "Custom" not in name} == {"no"}
     region = report["region.md"][1]
     assert "“H O G” (GM 00001009-00, for Europe)" in region
     assert "another region or revision of Hog-Genesis-v0" in region
     assert sha1(BASE) in region
-    assert "cut off: 1024 of 4096 bytes" in report["cut.md"][1]
+    assert "cut off: 65536 of 262144 bytes" in report["cut.md"][1]
     assert "“SOME GAME”" in report["other.md"][1]
-    assert sha1(b"hello") in report["text"][1]
     assert "7z archive" in report["packed.7z"][1]
-    for name in ("region.md", "cut.md", "other.md", "text", "packed.7z"):
-        assert sha1((mine / name).read_bytes()) in report[name][1]
+    assert all(sha1(content) in report[name][1] for name, content in files.items())
 
 
 def test_a_delta_that_makes_more_than_a_rom_is_not_applied(library, mine):

@@ -1,38 +1,28 @@
 """Going from level to level, within a ROM and across ROMs."""
 
-import shutil
 from contextlib import closing
 
-import numpy as np
 import pytest
-from stable_retro.data import Integrations
 
-from retro_agents.contract.envs import ended_episodes
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.integrations import file_of, games
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_rotating_env, make_vec
+from tests.games.streams import assert_same, played
 
 GAME = "Airstriker-Genesis-v0"
 
 
 @pytest.fixture
-def two_games(tmp_path):
+def two_games(copied):
     """The same game under two names with two states each, so that a switch changes the ROM."""
     levels = []
     for name in ("First-Genesis", "Second-Genesis"):
-        folder = tmp_path / name
-        folder.mkdir()
-        for file in ("rom.md", "data.json", "metadata.json", "scenario.json"):
-            shutil.copy(file_of(GAME, file), folder / file)
-        for state in ("A", "B"):
-            shutil.copy(file_of(GAME, "Level1.state"), folder / f"{state}.state")
-            levels.append(Level(name, state))
-    games.cache_clear()
-    Integrations.add_custom_path(str(tmp_path))
-    yield levels
-    Integrations.clear_custom_paths()
-    games.cache_clear()
+        files = ("rom.md", "data.json", "metadata.json", "scenario.json", "Level1.state")
+        folder = copied(GAME, name, *files)
+        (folder / "Level1.state").rename(folder / "A.state")
+        (folder / "B.state").write_bytes((folder / "A.state").read_bytes())
+        levels += [Level(name, "A"), Level(name, "B")]
+    return levels
 
 
 CONFIG = EnvConfig(scenario="scenario", episode_steps=25)
@@ -82,22 +72,14 @@ def test_without_rotation_levels_come_in_turn_and_a_single_one_is_never_cut(two_
 
 
 def test_rotation_resumes_exactly_in_fresh_processes(two_games):
-    def envs(seed):
-        return make_vec(two_games, num_envs=2, config=CONFIG, seed=seed, rotate_every=40)
+    def envs():
+        return make_vec(two_games, num_envs=2, config=CONFIG, rotate_every=40)
 
-    def play(batch, steps):
-        random = np.random.default_rng(steps)
-        for _ in range(steps):
-            yield batch.step(random.integers(0, 7, 2))
-
-    with closing(envs(0)) as first:
+    with closing(envs()) as first:
         first.reset()
-        list(play(first, 90))
+        played(first, 90, seed=0)
         saved = first.save_states()
-        expected = list(play(first, 100))
-    with closing(envs(0)) as second:
+        expected = played(first, 100, seed=1)
+    with closing(envs()) as second:
         second.restore_states(saved)
-        for theirs, ours in zip(expected, play(second, 100), strict=True):
-            for a, b in zip(theirs[:4], ours[:4], strict=True):
-                np.testing.assert_array_equal(a, b)
-            assert ended_episodes(theirs[4]) == ended_episodes(ours[4])
+        assert_same(played(second, 100, seed=1), expected)
