@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.games.procgen.config import ProcgenConfig
-from retro_agents.games.procgen.games import normalised, parse_games
+from retro_agents.games.procgen.games import normalised_scores, parse_games
 from retro_agents.games.procgen.levels import tested_on
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, write_text
@@ -230,7 +230,7 @@ def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
         game, mode, levels, steps, tested, agent, settings = key
         judged = known(row.train for row in rows)
         returns = judged or known(row.while_training for row in rows) or [math.nan]
-        score = normalised(float(np.mean(returns)), game, mode, constants=constants)
+        score = normalised_scores(float(np.mean(returns)), game, mode)[constants]
         how = "evaluated" if judged else "while training"
         alike = tuple(pair for pair in settings if pair[0] != "levels")
         if not math.isnan(score):

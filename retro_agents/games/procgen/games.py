@@ -5,6 +5,7 @@ Source: Cobbe et al., arXiv:1912.01588, appendices C and D; openai/procgen, open
 
 from __future__ import annotations
 
+from math import nan
 from typing import Final
 
 from retro_agents.ground.errors import UserError
@@ -85,18 +86,10 @@ def check_mode(games: list[str], mode: str) -> None:
 
 
 def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, float]:
-    """The normalised return by the ranges of the paper and of the repository."""
-    kinds = ("paper", "repository")
-    return {kind: normalised(mean_return, game, mode, constants=kind) for kind in kinds}
-
-
-def normalised(mean_return: float, game: str, mode: str, *, constants: str = "paper") -> float:
-    """(R − R_min) / (R_max − R_min) by the ranges of the paper or the repository; nan in a mode
+    """(R − R_min) / (R_max − R_min) by the ranges of the paper and of the repository; nan in a mode
     without ranges."""
-    ranges = {"easy": SCORES[game][:2], "hard": SCORES[game][2:]}
-    if constants == "repository":
-        ranges["easy"] = REPOSITORY.get(game, ranges["easy"])
-    if mode not in ranges:
-        return float("nan")
-    low, high = ranges[mode]
-    return (mean_return - low) / (high - low)
+    paper = {"easy": SCORES[game][:2], "hard": SCORES[game][2:]}.get(mode, (nan, nan))
+    ranges = {"paper": paper, "repository": paper}
+    if mode == "easy":
+        ranges |= {"repository": REPOSITORY.get(game, paper)}
+    return {kind: (mean_return - low) / (high - low) for kind, (low, high) in ranges.items()}
