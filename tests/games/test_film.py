@@ -15,33 +15,35 @@ from retro_agents.run.config import from_dict
 LEVELS = "BrambleWood.Act1,BrambleWood.Act2"
 
 
+def filmed(folder, num_envs, *, part=slice(None), **settings):
+    """Environments of a run in a folder, at the start of episodes of ten steps."""
+    small = {"levels": LEVELS, "num_envs": num_envs, "episode_steps": 10, "run_dir": str(folder)}
+    envs = make_for(from_dict(RainbowConfig, small | settings), part=part)
+    envs.reset(seed=0)
+    return closing(envs)
+
+
+def play(envs, steps):
+    for _ in range(steps):
+        envs.step(np.ones(envs.num_envs, np.int64))
+
+
 def test_a_resumed_run_films_whole_episodes_and_counts_on(tmp_path):
     counters = {"env_steps": 50}
     save_checkpoint(tmp_path / "checkpoints", agent="", config={}, counters=counters, tensors={})
-    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
-    config = from_dict(RainbowConfig, {**small, "video_every": 30, "resume": True})
-    with closing(make_for(config)) as envs:
-        envs.reset(seed=0)
+    with filmed(tmp_path, 2, video_every=30, resume=True) as envs:
         for films in (0, 1):  # the episode that is under way, and the one that begins after 60
-            for _ in range(10):
-                envs.step(np.ones(2, np.int64))
+            play(envs, 10)
             assert len(list(tmp_path.glob("videos/*"))) == films
 
 
 def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path):
-    config = from_dict(RainbowConfig, {"levels": LEVELS, "num_envs": 1, "episode_steps": 3})
-    with closing(make_for(config)) as envs:
-        envs.reset(seed=0)
-        for _ in range(4):
-            envs.step(np.ones(1, np.int64))
+    with filmed(tmp_path, 1) as envs:
+        play(envs, 11)
     assert not any(tmp_path.iterdir())
-    small = {"levels": LEVELS, "num_envs": 2, "episode_steps": 10, "run_dir": str(tmp_path)}
-    config = from_dict(RainbowConfig, {**small, "video_every": 30})
-    with closing(make_for(config)) as envs:
-        envs.reset(seed=0)
+    with filmed(tmp_path, 2, video_every=30) as envs:
         assert not (tmp_path / "videos").exists()
-        for _ in range(40):  # episodes of 20 steps of both rows: the first, third and fourth end
-            envs.step(np.ones(2, np.int64))
+        play(envs, 40)  # episodes of 20 steps of both rows: the first, third and fourth end
     names = sorted(path.name for path in (tmp_path / "videos").iterdir())
     assert [name[:4] for name in names] == ["0001", "0002"]
     assert all(name[5:] in ("BrambleWood.Act1.mp4", "BrambleWood.Act2.mp4") for name in names)
@@ -73,10 +75,6 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path,
 
 def test_where_others_play_too_their_steps_count(tmp_path):
     """Of four environments this process has two, so that 60 steps of all are 30 of its own."""
-    small = {"levels": LEVELS, "num_envs": 4, "episode_steps": 10, "run_dir": str(tmp_path)}
-    config = from_dict(RainbowConfig, {**small, "video_every": 60})
-    with closing(make_for(config, part=slice(0, 2))) as envs:
-        envs.reset(seed=0)
-        for _ in range(30):  # episodes of 20 steps: the first and the third are filmed
-            envs.step(np.ones(2, np.int64))
+    with filmed(tmp_path, 4, video_every=60, part=slice(0, 2)) as envs:
+        play(envs, 30)  # episodes of 20 steps: the first and the third are filmed
     assert len(list(tmp_path.glob("videos/*"))) == 2

@@ -339,8 +339,6 @@ def test_names_that_are_no_text_are_shown(library, mine, monkeypatch):
     (mine / os.fsdecode(b"old\xff.bin")).write_bytes(b"nothing")
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="strict")
     monkeypatch.setattr("sys.stdout", out)
-    monkeypatch.setattr("sys.argv", ["import-roms", str(mine)])
-    with pytest.raises(SystemExit) as stop:
-        __main__.main()
+    assert run_main(monkeypatch, str(mine)) == 1
     out.flush()
-    assert stop.value.code == 1 and b"old\\udcff.bin" in out.buffer.getvalue()
+    assert b"old\\udcff.bin" in out.buffer.getvalue()
