@@ -4,6 +4,9 @@ import subprocess
 import pytest
 
 from cartridge import build_states
+from tests.games.retro.conftest import own_games
+
+__all__ = ["own_games"]
 
 
 def skip_without(*programs):

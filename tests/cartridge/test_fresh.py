@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from stable_retro.data import Integrations
 
 from cartridge import build_states
 from cartridge.levels import fresh, oracle
@@ -14,42 +13,39 @@ from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.splits import level_names
 from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.config import SEVEN, EnvConfig
-from retro_agents.games.retro.integrations import add_custom_folders, games
 from retro_agents.games.retro.levels import parse_level, parse_levels
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.ground.errors import UserError
 
 
-def test_cartridges_without_a_compiler_are_learned_on_side_by_side(monkeypatch, tmp_path, capsys):
+def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
+    monkeypatch, tmp_path, capsys, own_games
+):
     monkeypatch.setattr(fresh, "which", lambda name: None)
     monkeypatch.setattr(fresh, "finishable", lambda seed: ((act, [1]) for act in all_acts(seed)))
     monkeypatch.setattr("sys.argv", ["levels", "new", "--seeds", "8-9", "--out", str(tmp_path)])
     main()
     assert "only without an emulator" in capsys.readouterr().out
-    add_custom_folders([str(tmp_path)])
+    own_games([str(tmp_path)])
     settings = EnvConfig(frame_stack=1)
-    try:
-        levels = parse_levels(str(tmp_path / "bramble-8-9.csv"))
-        assert len(levels) == 2 * len(level_names())
-        mixed = [levels[0], levels[60], parse_level("BrambleWood.Act1")]
-        envs = make_vec(mixed, num_envs=3, config=settings, seed=1)
-        obs, infos = envs.reset()
-        assert sorted(infos["level"]) == sorted(map(str, mixed))
-        together = [envs.step(np.ones(3, int))[0] for _ in range(40)]
-        for row, level in enumerate(infos["level"]):
-            alone = make_env(level, settings)
-            assert np.array_equal(alone.reset(seed=row_seeds(1, 3)[row])[0], obs[row])
-            assert all(np.array_equal(alone.step(1)[0], each[row]) for each in together)
-        saved = envs.save_states()
-        assert np.array_equal(envs.restore_states(saved), together[-1])
-        with pytest.raises(UserError, match="only without an emulator"):
-            make_env(levels[0], EnvConfig(backend="emulator"))
-        with pytest.raises(UserError, match="no states"):
-            make_env(levels[0], settings, record_dir=tmp_path / "bk2")
-        envs.close()
-    finally:
-        Integrations.clear_custom_paths()
-        games.cache_clear()
+    levels = parse_levels(str(tmp_path / "bramble-8-9.csv"))
+    assert len(levels) == 2 * len(level_names())
+    mixed = [levels[0], levels[60], parse_level("BrambleWood.Act1")]
+    envs = make_vec(mixed, num_envs=3, config=settings, seed=1)
+    obs, infos = envs.reset()
+    assert sorted(infos["level"]) == sorted(map(str, mixed))
+    together = [envs.step(np.ones(3, int))[0] for _ in range(40)]
+    for row, level in enumerate(infos["level"]):
+        alone = make_env(level, settings)
+        assert np.array_equal(alone.reset(seed=row_seeds(1, 3)[row])[0], obs[row])
+        assert all(np.array_equal(alone.step(1)[0], each[row]) for each in together)
+    saved = envs.save_states()
+    assert np.array_equal(envs.restore_states(saved), together[-1])
+    with pytest.raises(UserError, match="only without an emulator"):
+        make_env(levels[0], EnvConfig(backend="emulator"))
+    with pytest.raises(UserError, match="no states"):
+        make_env(levels[0], settings, record_dir=tmp_path / "bk2")
+    envs.close()
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,16 @@ def closed():
 
 
 @pytest.fixture
-def copied(tmp_path):
+def own_games():
+    """Adds folders of the user's own games until the test ends."""
+    games.cache_clear()
+    yield add_custom_folders
+    Integrations.clear_custom_paths()
+    games.cache_clear()
+
+
+@pytest.fixture
+def copied(tmp_path, own_games):
     """Copies files of a game to a game of the user's own -> its folder."""
 
     def copy(source, name, *files):
@@ -46,12 +55,10 @@ def copied(tmp_path):
         game.mkdir()
         for file in files:
             shutil.copy(file_of(source, file), game)
-        add_custom_folders([str(tmp_path)])
+        own_games([str(tmp_path)])
         return game
 
-    yield copy
-    Integrations.clear_custom_paths()
-    games.cache_clear()
+    return copy
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from vcdiff_decoder import InvalidChecksumError, decode
 from retro_agents.games.retro import import_roms as __main__
 from retro_agents.games.retro import rom_library as library_module
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.integrations import OWN_GAMES, games
+from retro_agents.games.retro.integrations import OWN_GAMES
 from retro_agents.games.retro.levels import parse_level
 from retro_agents.games.retro.make import make_env
 from retro_agents.games.retro.rom_library import Library, build_games, import_files, still_wanted
@@ -51,7 +51,7 @@ def sha1(rom):
 
 
 @pytest.fixture
-def library(tmp_path, monkeypatch, forgotten_games):
+def library(tmp_path, monkeypatch, own_games):
     """A data folder that wants two versions of a game, its custom levels, and another console's."""
     folder = tmp_path / "data"
     wanted = {
@@ -268,16 +268,8 @@ def test_knows_stable_retros_own_list(tmp_path):
     }
 
 
-@pytest.fixture
-def forgotten_games():
-    """The list of games is made anew, before and after."""
-    games.cache_clear()
-    yield
-    games.cache_clear()
-
-
 def test_an_imported_game_can_be_played_under_the_contests_rules(
-    forgotten_games, tmp_path, mine, monkeypatch
+    own_games, tmp_path, mine, monkeypatch
 ):
     # Sonic's integration from the wheel, with our own ROM in the place of Sonic's: its states load,
     # its Lua scenario runs. What is on the screen means nothing.

@@ -163,8 +163,18 @@ def is_running(pid):
     return True
 
 
+PARENT = """
+import time
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.make import make_vec
+envs = make_vec("Airstriker-Genesis-v0:Level1", EnvConfig(scenario="scenario"), num_envs=2)
+print(*envs.workers, flush=True)
+time.sleep(600)
+"""
+
+
 def test_workers_leave_when_the_parent_is_killed():
-    argv = [sys.executable, "-m", "tests.games.retro.parent"]
+    argv = [sys.executable, "-c", PARENT]
     with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         workers = [int(pid) for pid in parent.stdout.readline().split()]
