@@ -11,7 +11,7 @@ import stable_retro
 
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import level_names
-from lab.benchmarks.equality import SETTINGS, Pair, random_policy
+from lab.benchmarks.equality import PARTS, SETTINGS, Pair, random_policy
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTON_NAMES
@@ -26,7 +26,6 @@ from retro_agents.ground.errors import UserError
 from tests.games.streams import assert_same, played
 
 ACTS = [Level(GAME, name) for name in level_names()]
-PARTS = ("stacks", "pictures", "rewards", "ends", "infos")
 
 
 @pytest.fixture
@@ -178,7 +177,7 @@ def test_states_of_another_build_or_back_end_are_refused(make, closed):
     envs = make(1)
     envs.reset()
     (saved,) = envs.save_states()
-    with pytest.raises(UserError, match=r"played build 0123, not|played build 0123 of the game"):
+    with pytest.raises(UserError, match="played build 0123 of the game"):
         envs.restore_states([{**saved, "digest": "0123"}])
     with pytest.raises(UserError, match="another size"):
         make(1, config=EnvConfig(image_width=20)).restore_states([saved])
