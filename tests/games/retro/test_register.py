@@ -1,5 +1,7 @@
 """Gymnasium's own ways: registered levels, and every wrapper it has, one by one, on both kinds."""
 
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -17,78 +19,54 @@ pytestmark = pytest.mark.filterwarnings(
 )
 ID = "retro_agents:BrambleDash/BrambleWood.Act3-v0"
 SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 6, "render_mode": "rgb_array"}
-SHAPE = (4, 20, 24)
+BOX, SEVEN = gymnasium.spaces.Box(0, 1, (4, 20, 24), np.float32), gymnasium.spaces.Discrete(7)
 
 
-def box(shape=SHAPE, dtype=np.float32, high=1.0):
-    return gymnasium.spaces.Box(0, high, shape, dtype)
+def given(*args, **options):
+    """Wraps an environment with these arguments."""
+    return lambda wrapper, env: wrapper(env, *args, **options)
 
 
-def plain(*names):
-    """Wrappers that need nothing but the environment."""
-    return dict.fromkeys(names, lambda wrapper, env, _: wrapper(env))
-
-
-BOTH = plain(
-    "FlattenObservation",
-    "HumanRendering",
-    "NormalizeObservation",
-    "NormalizeReward",
-    "NumpyToTorch",
-    "RecordEpisodeStatistics",
-) | {
-    "ArrayConversion": lambda w, env, _: w(env, np, np),
-    "ClipReward": lambda w, env, _: w(env, -1, 1),
-    "DtypeObservation": lambda w, env, _: w(env, np.float32),
-    "RecordVideo": lambda w, env, folder: w(env, str(folder), episode_trigger=lambda _: True),
-    "RescaleObservation": lambda w, env, _: w(env, np.float32(0), np.float32(1)),
-    "ReshapeObservation": lambda w, env, _: w(env, (2, 2, 20, 24)),
-    "TransformReward": lambda w, env, _: w(env, lambda reward: reward / 100),
+PLAIN = "FlattenObservation HumanRendering NormalizeObservation NormalizeReward NumpyToTorch"
+ALONE = "AddRenderObservation Autoreset OrderEnforcing PassiveEnvChecker RenderCollection"
+"""Those that need nothing but the environment."""
+BOTH = {
+    **dict.fromkeys([*PLAIN.split(), "RecordEpisodeStatistics"], given()),
+    "ArrayConversion": given(np, np),
+    "ClipReward": given(-1, 1),
+    "DtypeObservation": given(np.float32),
+    "RecordVideo": given("films", episode_trigger=lambda _: True),
+    "RescaleObservation": given(np.float32(0), np.float32(1)),
+    "ReshapeObservation": given((2, 2, 20, 24)),
+    "TransformReward": given(lambda reward: reward / 100),
 }
-SINGLE = (
-    BOTH
-    | plain(
-        "AddRenderObservation",
-        "Autoreset",
-        "OrderEnforcing",
-        "PassiveEnvChecker",
-        "RenderCollection",
-    )
-    | {
-        "AddWhiteNoise": lambda w, env, _: w(env, 0.1),
-        "DelayObservation": lambda w, env, _: w(env, 1),
-        "DiscretizeObservation": lambda w, env, _: w(env, 2, multidiscrete=True),
-        "FrameStackObservation": lambda w, env, _: w(env, 2),
-        "MaxAndSkipObservation": lambda w, env, _: w(env, 2),
-        "ObstructView": lambda w, env, _: w(env, 0.1, 4),
-        "RepeatAction": lambda w, env, _: w(env, 2),
-        "StickyAction": lambda w, env, _: w(env, 0.5),
-        "TimeAwareObservation": lambda w, env, _: w(wrappers.TimeLimit(env, 9), flatten=False),
-        "TimeLimit": lambda w, env, _: w(env, 3),
-        "TransformAction": lambda w, env, _: w(env, lambda action: 6 - action, env.action_space),
-        "TransformObservation": lambda w, env, _: w(env, lambda o: np.float32(o / 255), box()),
-    }
-)
-MANY = (
-    BOTH
-    | plain("DictInfoToList")
-    | {
-        "TransformAction": lambda w, env, _: w(env, lambda actions: 6 - actions),
-        "TransformObservation": lambda w, env, _: w(
-            env, lambda o: np.float32(o / 255), single_observation_space=box()
-        ),
-        "VectorizeTransformAction": lambda w, env, _: w(
-            env,
-            wrappers.TransformAction,
-            func=lambda a: 6 - a,
-            action_space=env.single_action_space,
-        ),
-        "VectorizeTransformObservation": lambda w, env, _: w(
-            env, wrappers.DtypeObservation, dtype=np.float32
-        ),
-        "VectorizeTransformReward": lambda w, env, _: w(env, wrappers.ClipReward, max_reward=1),
-    }
-)
+SINGLE = {
+    **BOTH,
+    **dict.fromkeys(ALONE.split(), given()),
+    "AddWhiteNoise": given(0.1),
+    "DelayObservation": given(1),
+    "DiscretizeObservation": given(2, multidiscrete=True),
+    "FrameStackObservation": given(2),
+    "MaxAndSkipObservation": given(2),
+    "ObstructView": given(0.1, 4),
+    "RepeatAction": given(2),
+    "StickyAction": given(0.5),
+    "TimeAwareObservation": lambda w, env: w(wrappers.TimeLimit(env, 9), flatten=False),
+    "TimeLimit": given(3),
+    "TransformAction": given(lambda action: 6 - action, SEVEN),
+    "TransformObservation": given(lambda o: np.float32(o / 255), BOX),
+}
+MANY = {
+    **BOTH,
+    "DictInfoToList": given(),
+    "TransformAction": given(lambda actions: 6 - actions),
+    "TransformObservation": given(lambda o: np.float32(o / 255), single_observation_space=BOX),
+    "VectorizeTransformAction": given(
+        wrappers.TransformAction, func=lambda a: 6 - a, action_space=SEVEN
+    ),
+    "VectorizeTransformObservation": given(wrappers.DtypeObservation, dtype=np.float32),
+    "VectorizeTransformReward": given(wrappers.ClipReward, max_reward=1),
+}
 NOT = {
     "AtariPreprocessing": "is for the Arcade Learning Environment",
     "ClipAction": "needs actions in a Box",
@@ -111,13 +89,14 @@ def test_every_wrapper_is_tried_or_said_not_to_apply():
 
 
 @pytest.fixture(autouse=True)
-def no_window(monkeypatch):
+def no_window(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_a_wrapper_works_beyond_an_episodes_end(name, tmp_path):
-    env = SINGLE[name](getattr(wrappers, name), gymnasium.make(ID, **SMALL), tmp_path)
+def test_a_wrapper_works_beyond_an_episodes_end(name):
+    env = SINGLE[name](getattr(wrappers, name), gymnasium.make(ID, **SMALL))
     obs, _ = env.reset(seed=1)
     ends = 0
     while ends < 2:
@@ -132,14 +111,14 @@ def test_a_wrapper_works_beyond_an_episodes_end(name, tmp_path):
             if name != "Autoreset":
                 obs, _ = env.reset()
     env.close()
-    assert name != "RecordVideo" or len(list(tmp_path.glob("*.mp4"))) >= 2
+    assert name != "RecordVideo" or len(list(Path("films").glob("*.mp4"))) >= 2
 
 
 @pytest.mark.parametrize("name", MANY)
-def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name, tmp_path):
+def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name):
     mode = "NextStep" if name in NEXT_STEP else "SameStep"
     made = gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode, **SMALL)
-    env = MANY[name](getattr(vector, name), made, tmp_path)
+    env = MANY[name](getattr(vector, name), made)
     env.reset(seed=1)
     env.action_space.seed(0)
     ends = 0
@@ -158,7 +137,7 @@ def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name, tmp_p
             assert set(infos["episode"]["l"]) == {SMALL["episode_steps"]}
     env.close()
     assert ends == 4
-    assert name != "RecordVideo" or list(tmp_path.glob("*.mp4"))
+    assert name != "RecordVideo" or list(Path("films").glob("*.mp4"))
 
 
 def test_a_level_is_made_by_name_as_make_env_makes_it():
