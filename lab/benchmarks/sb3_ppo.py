@@ -132,8 +132,9 @@ class Recorder(BaseCallback):
         self.report, self.timesteps = report, timesteps
 
     def _on_step(self) -> bool:
-        for episode in self.training_env.ended:  # type: ignore[attr-defined]
-            self.report.episodes.log(self.num_timesteps, episode["env"], episode)
+        for info in self.locals["infos"]:
+            if episode := info.get("episode_record"):
+                self.report.episodes.log(self.num_timesteps, episode["env"], episode)
         whole = self.model.rollout_buffer.pos + 1 == self.model.n_steps  # type: ignore[attr-defined]
         return whole or self.num_timesteps < self.timesteps
 
