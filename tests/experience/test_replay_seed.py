@@ -151,7 +151,7 @@ def test_recorded_episodes_are_drawn_as_if_they_had_been_played_here():
         steps[obs[-1]] = (obs, following[-1], *map(pytest.approx, facts))
     assert steps[56] == ([54, 55, 56], 59, 6, 0.5 * GAMMA**2 * 10, 0.0)
     assert steps[58] == ([56, 57, 58], 59, 1, 0.5 * 10, 0.0)
-    assert steps[4] == ([2, 3, 4], 6, 4, 0.5 * GAMMA * 5, GAMMA**2)  # cut: it goes on counting
+    assert steps[4] == ([2, 3, 4], 6, 4, 0.5 * GAMMA * 5, GAMMA**2)  # a cut episode: bootstrapped
     assert set(steps) == {*range(50, 59), *range(6), 102, 103}  # older stacks may reach back
 
 
