@@ -97,7 +97,7 @@ def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
 def further(config: SweepConfig) -> list[str]:
     """The words of --flags. Raises UserError if the sweep itself sets one of them for each run."""
     words, given = config.flags.split(), {*fields(RunSettings, "launch"), "preset", "config"}
-    given |= {field_of(word) for word in (*config.pbt, *config.search)}
+    given |= {field_of(word) for word in (*config.grid, *config.pbt, *config.search)}
     for word in words:
         if word.startswith("--") and {field_of(word), field_of(word).removeprefix("no_")} & given:
             raise UserError(f"--flags {word}: the sweep itself sets that for each run")

@@ -37,8 +37,9 @@ from retro_agents.sweeps.grid import (
 from retro_agents.sweeps.launcher import LAST, play
 from retro_agents.sweeps.study import Cell, Study
 
-SCORES = ("train_return", "mean_return")
-"""Columns of metrics.csv that a search maximises: the first that the runs write."""
+EVALUATED, PLAYED = ("train_return",), ("mean_return", "return")
+"""Columns of metrics.csv that a search maximises, where the runs evaluate and where not: the first
+that they write. ES has the last."""
 FIRST = 4
 """Trials before the first is drawn by TPE, and before one is stopped."""
 SECONDS = 1.0
@@ -77,11 +78,12 @@ def read_space(config: SweepConfig) -> Space:
     return space
 
 
-def scores(folder: Path) -> dict[int, float]:
-    """Step -> score, as far as a run has come; {} before its first score."""
+def scores(folder: Path, names: Sequence[str]) -> dict[int, float]:
+    """Step -> score, as far as a run has come; {} before its first score. names: of its column."""
     with suppress(OSError, UserError, ValueError):
         table = read_columns(folder / "metrics.csv")
-        name = next(name for name in SCORES if name in table)
+        if (name := next((name for name in names if name in table), None)) is None:
+            return {}
         there = ~np.isnan(table[name])
         return dict(
             zip(table["step"][there].astype(int).tolist(), table[name][there].tolist(), strict=True)
@@ -89,10 +91,10 @@ def scores(folder: Path) -> dict[int, float]:
     return {}
 
 
-def last_score(folder: Path) -> float:
+def last_score(folder: Path, names: Sequence[str]) -> float:
     """The mean of a run's scores in the last tenth of its steps; its last score if they have none.
     Raises UserError if the run has no score."""
-    if not (found := scores(folder)):
+    if not (found := scores(folder, names)):
         raise UserError(f"{folder} ended no episode; give more steps, and another --out")
     end = (1 - LAST) * read_columns(folder / "metrics.csv")["step"].max()
     last = [score for step, score in found.items() if step > end]
@@ -108,7 +110,10 @@ class Search:
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.config, self.space, self.optuna = config, space, optuna
-        self.known = flat(to_dict(agent_config(config)))
+        asked = to_dict(agent_config(config))
+        self.known = flat(asked)
+        evaluates = asked.get("evaluation", {}).get("evaluate_every", 0)
+        self.names = EVALUATED if evaluates else PLAYED
         backend = JournalFileBackend(str(config.out / "trials.log"))
         self.study = optuna.create_study(
             study_name="search",
@@ -175,11 +180,11 @@ class Search:
         if is_behind:
             return None
         self.falls_behind(trial, folder, told)
-        return last_score(folder)
+        return last_score(folder, self.names)
 
     def falls_behind(self, trial: Any, folder: Path, told: set[int]) -> bool:
         """Report new scores of a run. Returns whether it is to be stopped."""
-        for step, score in scores(folder).items():
+        for step, score in scores(folder, self.names).items():
             if step not in told:
                 told.add(step)
                 trial.report(score, step)

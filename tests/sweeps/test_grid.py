@@ -151,6 +151,7 @@ def test_what_only_a_run_would_find_is_found_before_the_first(
         ("--pbt gamma=0:1 --population 1", "2 runs or more"),
         ("--grid gamma=1 --flags '--hidden 32'", "write --flags='--hidden 32'"),
         ("--grid gamma=1 --flags=--seed=7", "--flags --seed=7: the sweep itself sets that"),
+        ("--grid gamma=1 --flags=--gamma=0.5", "the sweep itself sets that"),
         ("--grid gamma=1 --flags=--run-dir=x", "the sweep itself sets that"),
         ("--grid gamma=1 --flags=--resume", "the sweep itself sets that"),
         ("--grid gamma=1 --ray-address auto", "is for --engine ray, not local"),

@@ -49,7 +49,20 @@ def played(monkeypatch):
 )
 def test_a_trials_score_is_of_the_returns_that_it_is_stopped_by(tmp_path, rows, score):
     (tmp_path / "metrics.csv").write_text("step,train_return,mean_return\n" + rows)
-    assert search.last_score(tmp_path) == score
+    assert search.last_score(tmp_path, search.EVALUATED) == score
+
+
+@pytest.mark.parametrize(
+    ("names", "head", "expected"),
+    [
+        (search.PLAYED, "step,loss", {}),  # no episode has ended
+        (search.EVALUATED, "step,mean_return", {}),  # nor an evaluation: no other return instead
+        (search.PLAYED, "step,return", {10: 5.0}),  # ES's
+    ],
+)
+def test_a_run_has_a_score_once_it_wrote_its_column(tmp_path, names, head, expected):
+    (tmp_path / "metrics.csv").write_text(f"{head}\n10,5\n")
+    assert search.scores(tmp_path, names) == expected
 
 
 def test_runs_side_by_side_try_different_values(played):
