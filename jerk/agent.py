@@ -104,8 +104,13 @@ class JerkAgent:
     def take(self, policy: BackingPolicy, *, keys: Mapping[str, torch.Tensor] | None) -> None:
         """Take a policy to play, and if its net gives the memory's keys, begin a memory by them.
         keys: weights of the net that gives them, if others; a net that learns gives them by a
-        copy of what it was."""
+        copy of what it was. Raises UserError if it could not learn and should."""
         self.policy, config, actor = policy, self.config, policy.actor
+        if config.learn_every and not actor.logits:
+            raise UserError(
+                f"--learn-every is for policies with logits, not for {policy.package}'s values: "
+                f"leave it out; {policy.package}.train --init RUN learns from what the search found"
+            )
         if config.memory_share > 0.0 and config.memory_key != "frames":
             if config.learn_every or keys is not None:
                 actor = copy.deepcopy(actor)
@@ -156,7 +161,10 @@ class JerkAgent:
     def restore_memory(self, saved: Checkpoint) -> None:
         """Restore a checkpoint's episodic memory, if both have one."""
         names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
-        if self.memory is None or not names:
+        if self.embedder is None:
+            return
+        self.remember_by(self.embedder)  # without what a damaged checkpoint has left
+        if not names:
             return
         theirs = saved.config_as(JerkConfig).memory_key
         if theirs != self.config.memory_key:

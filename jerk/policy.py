@@ -56,9 +56,4 @@ def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> Backi
             f"nothing would use the policy in {source}: give --policy-share, --policy-replays or a "
             "preset that has one (hybrid, entry), or leave the policy out"
         )
-    if config.learn_every and not policy.actor.logits:
-        raise UserError(
-            f"--learn-every is for policies with logits, not for the values of {source}: leave it "
-            f"out; {policy.package}.train --init RUN learns from what the search found"
-        )
     return policy

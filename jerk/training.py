@@ -240,6 +240,7 @@ class Training(RunState):
         """Restores the run from a checkpoint. Returns the observations to act on. Removes a replay
         that was written later, as rows of metrics are removed."""
         self.agent.restore(saved)
+        self.runs = BestRuns(self.config.runs)  # none of a damaged checkpoint's
         saved.check_run("plays")
         state = saved.state_as(Kept)
         saved.check_same(self.config)
@@ -259,6 +260,7 @@ class Training(RunState):
         for name in COUNTERS:
             setattr(self, name, saved.counters[name])
         self.latest = state.latest
+        self.search.counts.clear()
         self.search.counts.update(state.counts)
         self.recent_returns.clear()
         self.recent_returns.extend(state.recent_returns)

@@ -237,7 +237,9 @@ def test_a_start_that_does_not_fit_is_refused_in_one_line(course, tmp_path, name
     run(course(1), preset("baseline", num_envs=1, actions=10), tmp_path / "ten")
     scored = preset("entry", policy=saved_ppo2(tmp_path / "ppo2"), timesteps=200)
     run(course(2), scored, tmp_path / "scores")
+    run(course(2), preset("entry-rainbow", policy=named, timesteps=200), tmp_path / "values")
     hidden = {"policy": "", "memory_key": "hidden"}
+    learning = "--learn-every is for policies with logits"
     for init, name, flags, says in (
         (tmp_path / "run/replay", "parts", {}, "no policy"),
         (tmp_path / "run", "parts", {"image_height": 40}, "--image-height"),
@@ -246,7 +248,8 @@ def test_a_start_that_does_not_fit_is_refused_in_one_line(course, tmp_path, name
         (None, "parts", {"policy": named, "actions": 10}, "--no-write-replay"),
         (None, "mutating", {"policy": named}, "nothing would use"),
         (named, "mutating", {}, "nothing would use"),
-        (None, "entry-learning", {"policy": named}, "--learn-every is for policies with logits"),
+        (None, "entry-learning", {"policy": named}, learning),
+        (tmp_path / "values", "entry-learning", {"policy": ""}, learning),
         (tmp_path / "scores", "entry", hidden, "--memory-key scores"),
     ):
         with pytest.raises(UserError, match=says) as error:
