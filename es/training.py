@@ -90,7 +90,8 @@ class Training(RunState):
         the agent steps of the run before this generation, and how far the generation is."""
         world, theta, start = self.world, self.learner.theta, time.monotonic()
         waited, sent = world.waited, world.sent
-        budget = self.config.run.timesteps - self.env_steps
+        left = self.config.run.timesteps - self.env_steps
+        budget = -(-left // world.size)  # of this process
         playing = world.size * len(self.rows.episodes)
 
         def tell(begun: int) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from es.agent import ESAgent
 from es.memory import Plan, draw_levels
 from es.mpi import Agreed, World
 from es.train import parse, run, train_in_world
-from es.training import so_far
+from es.training import Training, so_far
 from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
@@ -46,6 +47,16 @@ def test_search_learns_the_corridor(quick, tmp_path):
     agent = run(Lanes(4), replaced(config, num_envs=4), tmp_path / "run")
     assert np.mean([played(one, Lanes(1)) for one in before]) < 6.0  # falls into the hole, stands
     assert played(agent, Lanes(1)) > 7.0  # 8 is the end; the wind can take a jump
+
+
+def test_processes_share_the_steps_that_are_left(corridor, quick):
+    training = Training(replaced(quick, timesteps=100), World())
+    training.start(None, corridor(2))
+    training.env_steps, training.world = 90, Mock(size=4)
+    training.rows.play = Mock(side_effect=InterruptedError)
+    with pytest.raises(InterruptedError):
+        training.play(training.plan(), Mock())
+    assert training.rows.play.call_args.kwargs["budget"] == 3
 
 
 def test_plain_vector_environment_is_learned_too(corridor, quick, tmp_path):
