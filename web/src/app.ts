@@ -164,7 +164,7 @@ export class App {
     this.controls.show();
     this.acts.mark(this.act.id);
     this.learn.root.hidden = this.state.mode !== "learn";
-    if (this.state.mode === "learn") this.learn.show(this.act, seed);
+    if (this.state.mode === "learn") this.learn.show(this.act, this.state.seed);
     document.body.dataset.mode = this.state.mode;
     document.title = `${titleOf(this.act)} · BrambleDash`;
     this.panel.show(seats[0]);

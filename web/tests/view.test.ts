@@ -1,7 +1,8 @@
-/** How the studio's pages ask again and again. */
+/** How the studio's pages ask again and again, and how times are written. */
 
 import { afterEach, expect, test, vi } from "vitest";
 import { Pulse } from "../src/studio/view";
+import { clock } from "../src/views/dom";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -25,4 +26,8 @@ test("a view that was left and seen again during a beat beats as often as before
   await vi.advanceTimersByTimeAsync(1000);
   pulse.stop();
   expect(beats).toBe(10);
+});
+
+test("a time rounds to the next minute whole", () => {
+  expect([0, 59, 3596, 3599, 7201].map(clock)).toEqual(["0:00.0", "0:01.0", "0:59.9", "1:00.0", "2:00.0"]);
 });

@@ -30,8 +30,8 @@ export const points = (value: number) => Math.round(value).toLocaleString("en");
 
 /** Frames as minutes and seconds. */
 export function clock(frames: number): string {
-  const seconds = frames / 60;
-  return `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed(1).padStart(4, "0")}`;
+  const tenths = Math.round(frames / 6);
+  return `${Math.floor(tenths / 600)}:${((tenths % 600) / 10).toFixed(1).padStart(4, "0")}`;
 }
 
 export function button(text: string, click: () => void, props: Props = {}): HTMLButtonElement {

@@ -50,6 +50,7 @@ export class Learn {
   private worker: Worker | null = null;
   private budget = 200_000;
   private act: Act | null = null;
+  private seed = 0;
   private mean: [number, number] = [0, 0];
   private began = 0;
 
@@ -59,13 +60,14 @@ export class Learn {
     private readonly learned: (act: Act, actions: number[]) => void,
   ) {}
 
-  /** Show an act; a search of another act ends. */
+  /** Show an act; a search of another act ends. seed: of the next search. */
   show(act: Act, seed: number): void {
+    this.seed = seed;
     if (act === this.act) return;
     this.stop();
     this.act = act;
     this.clear();
-    const start = button("Learn this act", () => this.start(act, seed), { class: "main" });
+    const start = button("Learn this act", () => this.start(act), { class: "main" });
     const budget = choice(
       "Budget",
       BUDGETS,
@@ -101,7 +103,7 @@ export class Learn {
 
   private readonly y = (value: number) => HEIGHT - 6 - (Math.max(0, value) / TOP) * (HEIGHT - 12);
 
-  private start(act: Act, seed: number): void {
+  private start(act: Act): void {
     this.stop();
     this.clear();
     this.began = performance.now();
@@ -117,7 +119,7 @@ export class Learn {
       code: this.world.codeBytes,
       packs: act.packs,
       act: act.number,
-      seed,
+      seed: this.seed,
       timesteps: budget,
     };
     worker.postMessage(task);
