@@ -29,5 +29,11 @@ test("a view that was left and seen again during a beat beats as often as before
 });
 
 test("a time rounds to the next minute whole", () => {
-  expect([0, 59, 3596, 3599, 7201].map(clock)).toEqual(["0:00.0", "0:01.0", "0:59.9", "1:00.0", "2:00.0"]);
+  expect([0, 59, 3596, 3599, 7201].map(clock)).toEqual([
+    "0:00.0",
+    "0:01.0",
+    "0:59.9",
+    "1:00.0",
+    "2:00.0",
+  ]);
 });
