@@ -55,8 +55,8 @@ class Words:
         self.kinds, self.command, self.presets = kinds(cls), command, presets
         self.files = [name for name in FILES if files and (presets or name == "config")]
         self.about = inspect.getdoc(cls) or cls.__name__
-        self.helps = bool({"-h", "--help"} & {*argv})
-        words = _joined([word for word in argv if word not in ("-h", "--help")])
+        self.helps = any(map(asks_for_help, argv))
+        words = _joined([word for word in argv if not asks_for_help(word)])
         here = dict[str, Place]()
         for places in self.kinds.values():
             here = places | here
@@ -114,6 +114,11 @@ class Words:
                     text = "" if values is None else _text(here[name], values.get(name, ""))
                     _add_flag(group, name, here[name], text=text, required=required)
         return parser
+
+
+def asks_for_help(word: str) -> bool:
+    """Whether argparse would take a word for -h or --help."""
+    return re.fullmatch(r"--help|-h+", word) is not None
 
 
 class _Parser(Parser):

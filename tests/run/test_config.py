@@ -183,7 +183,7 @@ def test_help_explains_every_field(
     assert "contest, empty" in text
     monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit):
-        load(presets, "--help")
+        load(presets, "-hh")
     assert "which takes two lines. (default: 0.5)" in capsys.readouterr().out
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import re
 import shutil
 import sys
@@ -18,6 +19,7 @@ from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.ranges import Natural
 from retro_agents.run.agents import shipped
+from retro_agents.run.flags import asks_for_help
 
 FILE = "entry.json"
 HELP = "leaderboard/README.md says what an entry holds"
@@ -115,7 +117,7 @@ def read_entry(folder: Path) -> Entry:
         inside(folder, facts.onnx)
     if facts.agent == ORACLE and folder.resolve().name != ORACLE:
         raise UserError(f"{path}: the oracle is a reference, which nobody else enters; {HELP}")
-    if {"-h", "--help"} & {*facts.flags}:
+    if any(map(asks_for_help, facts.flags)):
         raise UserError(f"{path}: a flag that asks for help is no setting; {HELP}")
     agent = agent_for(folder, facts) if facts.agent else None
     return Entry(folder.resolve().name, folder, facts, agent, hash_of(folder, agent))
@@ -137,8 +139,12 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
     if ":" in facts.agent:
         raise UserError(f"{folder / FILE}: give a function of your own by `command`; {HELP}")
     checkpoint = facts.checkpoint
-    if checkpoint and not shipped(checkpoint):
+    if checkpoint and ((folder / checkpoint).exists() or not shipped(checkpoint)):
         checkpoint = str(inside(folder, checkpoint).resolve())
+    for word, after in itertools.pairwise((*facts.flags, "")):
+        name, _, value = word.partition("=")
+        if name == "--config":
+            inside(folder, value or after)
     learns = is_package(facts.agent) and facts.steps > 0
     mode: Any = "adapt" if learns or facts.agent in REFERENCES else "frozen"
     device = "cpu" if facts.machine == "cpu" else "auto"

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from array import array
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -47,6 +48,11 @@ BAD = [
     ({"agent": "oracle"}, "the oracle is a reference"),
     ({"agent": "jerk", "steps": 50_000, "flags": ["--help"]}, "a flag that asks for help"),
     ({"agent": "jerk", "steps": 50_000, "flags": ["-h"]}, "asks for help is no setting"),
+    ({"agent": "jerk", "steps": 50_000, "flags": ["-hh"]}, "asks for help is no setting"),
+    *(
+        ({"agent": "jerk", "steps": 50_000, "flags": flags}, "no ../pyproject.toml in the entry's")
+        for flags in (["--config", "../pyproject.toml"], ["--config=../pyproject.toml"])
+    ),
 ]
 
 COUNTS = """
@@ -83,6 +89,12 @@ def test_files_that_flags_name_are_the_entrys_own(board):
     folder = board.entry(agent="jerk", steps=50_000, flags=flags)
     shutil.copytree(latest_checkpoint("ppo2"), folder / "net")
     assert read_entry(folder).agent.flags == (*flags,)
+
+
+def test_an_entrys_own_net_may_have_the_name_of_a_shipped_one(board):
+    folder = board.entry(agent="ppo2", checkpoint="ppo2")
+    shutil.copytree(latest_checkpoint("ppo2").parent, folder / "ppo2")
+    assert Path(read_entry(folder).agent.checkpoint).is_relative_to(folder.resolve())
 
 
 def test_a_result_that_cannot_be_written_replaces_none(board, refused, monkeypatch):
