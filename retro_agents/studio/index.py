@@ -35,6 +35,11 @@ COPY = re.compile(r"\.|checkpoint_\d+$")
 """Names of hidden folders, and of the copies of runs that Ray keeps of a population."""
 
 
+def is_inside(name: str) -> bool:
+    """Whether a folder of that name is a part of a run."""
+    return name in INSIDE or COPY.match(name) is not None
+
+
 class Late(Exception):  # noqa: N818
     """A disk answered too late: another thread has taken the place of this one."""
 
@@ -54,7 +59,7 @@ def folders(
             for entry in scandir(here) if wanted else ():
                 if not entry.is_dir(follow_symlinks=False):
                     files.add(entry.name)
-                elif entry.name not in INSIDE and not COPY.match(entry.name):
+                elif not is_inside(entry.name):
                     below.append(entry.name)
         if depth < DEEPEST:
             todo += [(here / name, depth + 1) for name in sorted(below, reverse=True)]

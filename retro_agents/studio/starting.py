@@ -16,13 +16,16 @@ from retro_agents.games.families import check_levels
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError, missing_extra
+from retro_agents.ground.files import CHECKPOINT
 from retro_agents.judging.levels import playable_levels
 from retro_agents.run.agents import AGENTS, find_given, is_package, shipped, with_this_project
 from retro_agents.run.checkpoint import agent_of
 from retro_agents.run.command_line import load_run_config, parse_command
 from retro_agents.run.config import preset_names
+from retro_agents.run.flags import asks_for_help
 from retro_agents.studio.agents import Agents
 from retro_agents.studio.files import MOST_LINE, opened, reason_of
+from retro_agents.studio.index import is_inside
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LOG = "output.txt"
@@ -73,6 +76,8 @@ def free(root: Path, name: str) -> Path:
             "a name begins with a letter or a digit, and has letters, digits, dots, dashes and "
             "underscores: give one"
         )
+    if is_inside(name) or CHECKPOINT.fullmatch(name):
+        raise UserError(f"{name}: no runs are looked for in a folder of that name: give another")
     if (root / name).exists():
         raise UserError(f"{name} exists: give another name")
     return root / name
@@ -122,7 +127,7 @@ def run_words(wanted: Wanted, root: Path) -> list[str]:
         words += shlex.split(wanted.flags)
     except ValueError as error:
         raise UserError(f"further flags: {error}") from None
-    if {"-h", "--help", "--resume"} & {*words}:
+    if "--resume" in words or any(map(asks_for_help, words)):
         raise UserError("further flags: leave out --help and --resume")
     module, package = f"{wanted.agent}.train", find_given(wanted.agent)
     config = load_run_config(package.Config, words, presets=package.PRESETS, command=module)

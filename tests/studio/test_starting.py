@@ -47,11 +47,13 @@ def test_a_form_stands_for_a_command(
     [
         ({**RUN, "name": "page"}, "exists"),
         ({**RUN, "name": "a/b"}, "letters"),
+        *(({**RUN, "name": name}, "no runs are looked") for name in ("films", "step-000000001")),
         ({**RUN, "agent": "os"}, "no agent"),
         ({**RUN, "timesteps": "many"}, "--timesteps"),
         ({**RUN, "flags": "--run-dir elsewhere"}, "--run-dir"),
         ({**RUN, "flags": "'"}, "quotation"),
         ({**RUN, "flags": "--resume"}, "leave out"),
+        ({**RUN, "flags": "-hh"}, "leave out"),
         ({**RUN, "flags": "--track mlflow"}, "mlflow is not installed: run"),
         ({**CONTEST, "levels": "procgen:coinrun"}, "contest"),
         ({**CONTEST, "agent": "nobody"}, "no such agent"),
