@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTON_NAMES
+from retro_agents.games.retro.integrations import is_native
 from retro_agents.games.retro.levels import Level, parse_levels, rows_of
 from retro_agents.games.retro.make import backend_of, make_contest_env
 from retro_agents.games.retro.splits import SPLITS, split_names
@@ -144,15 +145,28 @@ def play_episode(
     return wish
 
 
-def levels_from(text: str) -> list[Level]:
-    """The levels that a command names; a single one of a split is followed by the others of it."""
+def levels_from(text: str, config: EnvConfig) -> list[Level]:
+    """The levels that a command names; a single one of a split is followed by the others of it that
+    can be played. Raises UserError if one that it names cannot."""
     levels = parse_levels(text)
+    for level in levels:
+        backend_of([level], config)
     for split in split_names() if len(levels) == 1 else ():
         rows = rows_of(SPLITS / f"{split}.csv")
         if levels[0] in rows:
             at = rows.index(levels[0])
-            return rows[at:] + rows[:at]
+            others = rows[at + 1 :] + rows[:at]
+            return levels + [level for level in others if is_playable(level, config)]
     return levels
+
+
+def is_playable(level: Level, config: EnvConfig) -> bool:
+    """Whether a level can be played, such as if its ROM is there."""
+    try:
+        backend_of([level], config)
+    except UserError:
+        return False
+    return True
 
 
 @command
@@ -166,7 +180,7 @@ def main(rival_of: Callable[[str], Rival] | None = None) -> None:
         parser.add_argument(
             "--against",
             metavar="AGENT",
-            help="agent that plays beside you: ppo2 or a checkpoint",
+            help="agent that plays beside you, on BrambleDash: ppo2 or a checkpoint",
         )
     parser.add_argument("--scenario", default="contest", help="reward and end (default: contest)")
     parser.add_argument(
@@ -182,7 +196,6 @@ def main(rival_of: Callable[[str], Rival] | None = None) -> None:
     arguments = parser.parse_args()
     if arguments.scale < 1:
         raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
-    levels = levels_from(arguments.levels)
     config = EnvConfig(
         frame_skip=1,
         stick_probability=0.0,
@@ -190,12 +203,16 @@ def main(rival_of: Callable[[str], Rival] | None = None) -> None:
         backend=arguments.backend,
         scenario=arguments.scenario,
     )
-    backend_of(levels[:1], config)  # before a window opens
-    rival = rival_of(arguments.against) if rival_of and arguments.against else None
+    levels = levels_from(arguments.levels, config)  # before a window opens
+    against = arguments.against if rival_of else None
+    if against and (others := [level for level in levels if not is_native(level.game)]):
+        raise UserError(
+            f"--against: {others[0].game} needs an emulator, of which a process has only one; leave "
+            "it out, or give a level of BrambleDash"
+        )
+    rival = rival_of(against) if rival_of and against else None
     width = 320 * arguments.scale * (1 if rival is None else 2)
     pygame, window = open_window(width, 224 * arguments.scale)
-    for level in levels:
-        backend_of([level], config)  # raises UserError before a folder is made
     print(HELP)
     index, wish = 0, ""
     while wish != "quit":

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from retro_agents.games.retro import play
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_contest_env
 from retro_agents.games.retro.recordings import read_recording
+from retro_agents.ground.errors import UserError
 
 B, RIGHT = 0, 7
 """Numbers of the pad's buttons."""
@@ -95,8 +97,29 @@ def test_held_keys_are_buttons(window):
 
 
 def test_one_level_of_a_split_is_followed_by_the_next():
-    levels = [level.state for level in play.levels_from("SnowRidge.Act4")]
+    levels = [level.state for level in play.levels_from("SnowRidge.Act4", EnvConfig())]
     assert levels[0] == "SnowRidge.Act4" and len(set(levels)) == len(levels) == 11
+
+
+def test_levels_without_a_rom_do_not_follow_one_that_has(monkeypatch):
+    def playable(levels, config):
+        if levels[0].game != "SonicTheHedgehog-Genesis-v0":
+            raise UserError("no ROM")
+
+    monkeypatch.setattr(play, "backend_of", playable)
+    named = "SonicTheHedgehog-Genesis-v0:GreenHillZone.Act1"
+    found = play.levels_from(named, EnvConfig())
+    assert len(found) > 1 and {level.game for level in found} == {"SonicTheHedgehog-Genesis-v0"}
+    with pytest.raises(UserError, match="no ROM"):
+        play.levels_from(f"{named},BrambleWood.Act1", EnvConfig())
+
+
+def test_an_emulated_game_has_no_rival(monkeypatch, capsys):
+    monkeypatch.setattr(play, "is_native", lambda game: False)
+    monkeypatch.setattr("sys.argv", ["play", "BrambleWood.Act1", "--against", "ppo2"])
+    with pytest.raises(SystemExit) as stop:
+        play.main(lambda name: None)
+    assert stop.value.code == 2 and "--against: BrambleDash" in capsys.readouterr().err
 
 
 def test_a_result_is_shown_until_a_key_and_a_rival_plays_to_its_end(bramble, window, capsys):
