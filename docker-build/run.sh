@@ -35,7 +35,7 @@ if [ "$task" = --rollout ]; then
   exec "$python" -m retro_agents.judging.procgen "$checkpoint" --episodes "${EPISODES:-5}" "$@"
 fi
 start=(--config "$experiment")
-grep -qsE '(^|[ {,])"?timesteps"?:' "$experiment" || start+=(--timesteps 8000000)
+grep -qsE '^([^#]*[ {,])?"?timesteps"?:' "$experiment" || start+=(--timesteps 8000000)
 shopt -s nullglob
 saved=("$outputs"/checkpoints/step-*)
 if [ ${#saved[@]} -gt 0 ]; then

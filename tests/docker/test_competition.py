@@ -49,6 +49,7 @@ def test_train_begins_with_the_preset_and_the_contests_steps(called, tmp_path):
     ("text", "steps"),
     [
         ("gamma: 0.99\n", ["--timesteps", "8000000"]),
+        ("# timesteps: 5\n", ["--timesteps", "8000000"]),
         ("timesteps: 1000\n", []),
         ('{"timesteps": 1000}', []),
     ],
