@@ -207,8 +207,8 @@ def main(rival_of: Callable[[str], Rival] | None = None) -> None:
     against = arguments.against if rival_of else None
     if against and (others := [level for level in levels if not is_native(level.game)]):
         raise UserError(
-            f"--against: {others[0].game} needs an emulator, of which a process has only one; leave "
-            "it out, or give a level of BrambleDash"
+            f"--against: {others[0].game} needs an emulator, of which a process has only one; "
+            "leave it out, or give a level of BrambleDash"
         )
     rival = rival_of(against) if rival_of and against else None
     width = 320 * arguments.scale * (1 if rival is None else 2)
