@@ -15,20 +15,23 @@ POLICY_GAIN = 0.01
 """Gain of the logits' layer: all actions are nearly equal at first."""
 VALUE_GAIN = 1.0
 """Gain of the values' layer."""
+Layer = nn.Conv2d | nn.Linear | NoisyLinear
 
 
 @torch.no_grad()
 def orthogonal(module: nn.Module, *, gain: float) -> None:
     """Give every convolution and linear layer in `module`, itself included, orthogonal weights
-    times `gain` and biases of zero; a noisy layer's are its mean weights.
+    times `gain` and biases of zero; a noisy layer's are its mean weights. The first half of a
+    separable convolution, which no ReLU follows, has a gain of 1.
 
     A kernel [out,in,h,w] is a matrix [out,in·h·w], one for each group of channels.
     Source: Saxe et al., arXiv:1312.6120.
     """
     for layer in module.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
+        if isinstance(layer, Layer):
             groups = layer.groups if isinstance(layer, nn.Conv2d) else 1
-            _fill(layer.weight, layer.weight.shape[0] // groups, gain)
+            own = 1.0 if _is_first_half(layer) else gain
+            _fill(layer.weight, layer.weight.shape[0] // groups, own)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 
@@ -39,24 +42,35 @@ def xavier(module: nn.Module) -> None:
 
     Source: Glorot and Bengio 2010, eq. 16.
     """
-    _draw(module, nn.init.xavier_uniform_)
+    _draw(module, lambda layer: nn.init.xavier_uniform_(layer.weight))
 
 
 def kaiming(module: nn.Module) -> None:
-    """As `xavier`, with weights drawn from a Gaussian of deviation √(2 / inputs).
+    """As `xavier`, with weights drawn from a Gaussian of deviation √(2 / inputs); √(1 / inputs) in
+    the first half of a separable convolution, which no ReLU follows.
 
     Source: He et al., arXiv:1502.01852, eq. 10.
     """
-    _draw(module, partial(nn.init.kaiming_normal_, nonlinearity="relu"))
+
+    def draw(layer: Layer) -> Tensor:
+        after = "linear" if _is_first_half(layer) else "relu"
+        return nn.init.kaiming_normal_(layer.weight, nonlinearity=after)
+
+    _draw(module, draw)
 
 
 @torch.no_grad()
-def _draw(module: nn.Module, draw: Callable[[Tensor], Tensor]) -> None:
+def _draw(module: nn.Module, draw: Callable[[Layer], Tensor]) -> None:
     for layer in module.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear | NoisyLinear):
-            draw(layer.weight)
+        if isinstance(layer, Layer):
+            draw(layer)
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
+
+
+def _is_first_half(layer: nn.Module) -> bool:
+    """Whether a layer is the first half of a separable convolution: it has groups and no bias."""
+    return isinstance(layer, nn.Conv2d) and layer.groups > 1 and layer.bias is None
 
 
 def initialiser(name: str) -> Callable[[nn.Module], None]:

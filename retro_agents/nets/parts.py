@@ -68,6 +68,11 @@ def check_fit(parts: Sequence[str], *, pool: bool) -> None:
         )
     if "max-pool" in parts and pool:
         raise UserError("--encoder-parts max-pool replaces --pool: leave one of them out")
+    if "weight-standardisation" in parts and "group-norm" not in parts:
+        raise UserError(
+            "--encoder-parts weight-standardisation needs group-norm behind it, without which the "
+            "numbers grow from layer to layer: add group-norm"
+        )
     for part, others in APART.items():
         if part in parts and (both := [other for other in others if other in parts]):
             raise UserError(

@@ -74,6 +74,7 @@ def test_widths_and_pooling_are_as_told(name, options, features):
         ("impala", {"parts": ["max-pool"], "pool": True}, "leave one of them out"),
         ("impala", {"parts": ["spectral-norm", "separable"]}, "same layers as separable"),
         ("impala", {"parts": ["group-norm", "batch-norm"]}, "same layers as batch-norm"),
+        ("xresnet", {"parts": ["weight-standardisation"]}, "add group-norm"),
         ("xresnet", {"parts": ["max-stem", "stem"]}, "same layers as max-stem"),
         ("nature", {"parts": ["frame-attention"]}, "several frames: give a --frame-stack above 1"),
     ],
@@ -160,7 +161,7 @@ def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():
     ("name", "part"),
     [
         *product(["impala", "xresnet"], ["separable", "group-norm", "squeeze-excite", "attention"]),
-        *product(["impala", "xresnet"], ["batch-norm", "weight-standardisation", "swish"]),
+        *product(["impala", "xresnet"], ["batch-norm", "swish"]),
         *product(["impala"], ["spectral-norm", "strided"]),
         *product(["xresnet"], ["max-strides", "max-shortcut"]),
     ],

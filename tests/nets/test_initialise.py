@@ -1,8 +1,11 @@
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
 
 from retro_agents.nets.actor_critic import make_trunk
+from retro_agents.nets.blocks import convolution
 from retro_agents.nets.encoders import impala, make_encoder
 from retro_agents.nets.heads import ActorCriticHead
 from retro_agents.nets.initialise import (
@@ -79,3 +82,12 @@ def test_xavier_weights_fill_their_bounds_and_kaimings_keep_the_size_behind_a_re
     kaiming(layer)
     assert layer.weight.std().item() == pytest.approx((2 / (32 * 9)) ** 0.5, rel=0.05)
     assert not layer.bias.any()
+
+
+def test_a_separable_convolution_keeps_the_size_of_what_it_gets():
+    x = torch.randn(4, 64, 16, 16)
+    for init in (kaiming, partial(orthogonal, gain=RELU_GAIN)):
+        layer = convolution(64, 128, parts=["separable"])
+        init(layer)
+        first = layer[0](x)[:, :, 1:-1, 1:-1]
+        assert first.std().item() == pytest.approx(1.0, rel=0.1)
