@@ -22,7 +22,7 @@ from ppo2.config import PPO2Config
 from ppo2.demonstrations import UNKNOWN, Demonstrations, read
 from retro_agents.contract.envs import EnvSettings, Expert, VectorEnv, ended_episodes
 from retro_agents.games.families import TRAINING, env_settings, expert_of, make
-from retro_agents.ground.device import memory_for, prepare_device
+from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, NonNegative, Positive, Seed, Share, check
@@ -188,10 +188,9 @@ class Lessons:
         self.led = np.ones(envs.num_envs, bool)
         """Rows that the expert plays."""
         steps = -(-config.steps // envs.num_envs)
-        with memory_for(f"{config.steps} steps", instead="give fewer --steps"):
-            self.demonstrations = Demonstrations(
-                envs.num_envs, steps, spec=envs.env_spec, gamma=config.gamma
-            )
+        self.demonstrations = Demonstrations(
+            envs.num_envs, steps, spec=envs.env_spec, gamma=config.gamma
+        )
 
     def due(self, student: Student) -> bool:
         """Whether to play before the next update."""

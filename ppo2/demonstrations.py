@@ -1,6 +1,7 @@
 """What a policy is cloned from: what was seen, what to do there, and what it earned."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import final
 
 import numpy as np
@@ -11,6 +12,7 @@ from retro_agents.contract.frames import stacked
 from retro_agents.experience.advantages import returns_to_go
 from retro_agents.experience.episodes import Episode, check_played_alike, episodes_of, left_by
 from retro_agents.experience.return_scale import ReturnScale
+from retro_agents.ground.device import memory_for
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.distributed import Group
@@ -29,14 +31,20 @@ class Demonstrations:
     """
 
     def __init__(self, rows: int, steps: int, *, spec: EnvSpec, gamma: float) -> None:
+        """Raises UserError if there is no room."""
         shape = (spec.channels, *spec.observation_shape[1:])
         self.spec, self.gamma, self.filled = spec, gamma, 0
         self.steps_back = np.array(spec.steps_back)
-        self.frames = np.zeros((rows, steps, *shape), np.uint8)
-        self.ages = np.zeros((rows, steps), np.int32)  # steps since the episode began
-        self.actions = np.full((rows, steps), UNKNOWN, np.int8)
-        self.rewards = np.zeros((rows, steps), np.float32)
-        self.returns = np.full((rows, steps), np.nan, np.float32)
+        with memory_for(
+            f"{rows * steps} steps",
+            instead="give fewer --steps, or --demonstrations",
+            size=rows * steps * (prod(shape) + 13),
+        ):
+            self.frames = np.zeros((rows, steps, *shape), np.uint8)
+            self.ages = np.zeros((rows, steps), np.int32)  # steps since the episode began
+            self.actions = np.full((rows, steps), UNKNOWN, np.int8)
+            self.rewards = np.zeros((rows, steps), np.float32)
+            self.returns = np.full((rows, steps), np.nan, np.float32)
         self.age = np.zeros(rows, np.int32)
         self.counts = np.zeros(spec.actions, np.int64)
         """Steps at which each action was the one to take."""

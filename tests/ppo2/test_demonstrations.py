@@ -5,6 +5,7 @@ from ppo2.demonstrations import UNKNOWN, Demonstrations, of_episodes
 from retro_agents.contract.envs import EnvSpec
 from retro_agents.experience.episodes import Episode
 from retro_agents.games.retro.config import SEVEN, EnvConfig
+from retro_agents.ground.errors import UserError
 
 SPEC = EnvSpec("test", (3, 2, 2), 3, SEVEN, 4, rewards={})
 GAMMA = 0.9
@@ -40,6 +41,11 @@ def test_sampled_steps_are_observations_with_what_was_said_of_them():
     want = [made.returns[n, s] / scale for s, n in places]
     assert want == pytest.approx(returns.tolist(), nan_ok=True)
     assert UNKNOWN in actions
+
+
+def test_more_steps_than_there_is_memory_for_are_refused():
+    with pytest.raises(UserError, match="free; give fewer --steps"):
+        Demonstrations(1, 10**11, spec=SPEC, gamma=GAMMA)
 
 
 def test_nothing_is_drawn_of_what_is_not_there_yet():
