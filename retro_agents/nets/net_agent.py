@@ -52,6 +52,8 @@ class NetAgent(Generic[Net, Config]):
     """Whether the net remembers from one observation to the next."""
     loaded = False
     """Whether it comes from a checkpoint, to play."""
+    env_steps = 0
+    """Agent steps of the run that wrote that checkpoint."""
 
     @staticmethod
     def make_net(config: Any) -> nn.Module:
@@ -87,7 +89,7 @@ class NetAgent(Generic[Net, Config]):
         saved.config_as(cls.config_type)  # its UserError names the folder
         agent = cls.build(saved.config, device=device)
         agent.load_weights(saved)
-        agent.loaded = True
+        agent.loaded, agent.env_steps = True, saved.counters["env_steps"]
         return agent
 
     def alone(self, rows: int) -> AbstractContextManager[None]:
@@ -102,8 +104,13 @@ class NetAgent(Generic[Net, Config]):
 
     def save(self, folder: Path | str) -> None:
         """Write weights and config, without a run's state, as a checkpoint for `load`."""
-        tensors = {"net": self.net.state_dict()}
-        save_checkpoint(folder, agent=self.name, config=self.config, tensors=tensors)
+        save_checkpoint(
+            folder,
+            agent=self.name,
+            config=self.config,
+            counters={"env_steps": self.env_steps},
+            tensors={"net": self.net.state_dict()},
+        )
 
     def start_from(self, init: Path | str) -> None:
         """Take the weights of another run's checkpoint."""

@@ -8,7 +8,7 @@ import torch
 
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.choose_play import chosen, leads, main, returns_of
-from retro_agents.run.checkpoint import load_agent
+from retro_agents.run.checkpoint import load_agent, load_checkpoint
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
 RIGHT = 1
@@ -80,6 +80,7 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     assert len(drawn) == 1  # each way has the same random numbers, whatever came before
     old, new = (load_agent(folder) for folder in (agent, out))
     assert (old.config.net.play, new.config.net.play) == ("draw", "best")
+    assert load_checkpoint(out).counters["env_steps"] == old.env_steps > 0
     before, after = old.arrays(), new.arrays()
     assert before.keys() == after.keys()
     assert all((before[name] == after[name]).all() for name in before)
