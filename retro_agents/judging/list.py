@@ -88,7 +88,8 @@ def runs(folder: Path) -> Iterator[str]:
         told.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
         told += [f"mean return {mean:,.0f}"] if (mean := last_return(run)) is not None else []
         began = starts[0].get("begun") if starts else None
-        told += [age(datetime.fromisoformat(began))] if began else []
+        with suppress(ValueError, TypeError):  # a damaged file tells no time
+            told += [age(datetime.fromisoformat(began))] if began else []
         yield f"{run}  {', '.join(told)}"
 
 

@@ -1,3 +1,4 @@
+import re
 import shutil
 from datetime import UTC, datetime, timedelta
 
@@ -33,6 +34,10 @@ def test_a_run_says_who_plays_what_and_how_well(tmp_path):
     (line,) = listing.lines("runs", str(tmp_path))
     said = "jerk, bramble-train, no checkpoint, mean return 150, began just now"
     assert line == f"{tmp_path}  {said}"
+    began = (tmp_path / "provenance.json").read_text()
+    (tmp_path / "provenance.json").write_text(re.sub('"begun": "[^"]*"', '"begun": "soon"', began))
+    (line,) = listing.lines("runs", str(tmp_path))
+    assert line.endswith("mean return 150")
     past = datetime.now(UTC) - timedelta(hours=50)
     assert listing.age(past) == "began 2 days ago"
 
