@@ -243,6 +243,7 @@ class Replay:
         for name in RING_FIELDS:
             getattr(self, name)[:] = saved[name]
         self.heads %= self.slots  # the saved ring may have been larger, with as many slots in use
+        self.tree = SumTree(self.tree.size)  # without what a damaged checkpoint has left
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
         for name in SLOT_FIELDS:
             self.fill(saved, name, np.arange(len(where)), where)

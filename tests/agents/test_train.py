@@ -1,6 +1,7 @@
 """What holds for the runs of every agent: they learn, start from others, are stopped, killed,
 prolonged, refused and saved."""
 
+import shutil
 import sys
 
 import numpy as np
@@ -294,6 +295,26 @@ def test_a_run_is_not_resumed_where_it_would_mean_something_else(
             agent, folder, *flags.split(), *other.split(), "--resume", "--timesteps", 900, envs=envs
         )
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "es"])
+def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, tmp_path):
+    for name in ("alone", "after"):
+        train(agent, tmp_path / name)
+    _, newest = sorted((tmp_path / "alone/checkpoints").glob("step-*"))
+    shutil.rmtree(newest)
+    envs = Corridor(2)
+    restore = envs.restore_states
+
+    def fail_once(states):
+        envs.restore_states = restore
+        raise KeyError("as of damaged states")
+
+    envs.restore_states = fail_once
+    resume = ["--resume", "--timesteps", "120"]
+    train(agent, tmp_path / "alone", *resume)
+    train(agent, tmp_path / "after", *resume, envs=envs)
+    assert_same_run(tmp_path / "alone", tmp_path / "after")
 
 
 @pytest.mark.parametrize("agent", AGENTS)

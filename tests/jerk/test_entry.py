@@ -151,17 +151,6 @@ def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
     assert len(again.memory) == len(agent.memory)
 
 
-def test_a_checkpoint_replaces_what_a_damaged_one_left(course, tmp_path):
-    config = preset("entry-search", memory_share=0.3, write_replay=True, timesteps=400)
-    run(course(2), config, tmp_path)
-    training, saved, found = Training(config, 2), load_checkpoint(tmp_path), []
-    for _ in range(2):
-        training.restore(saved, course(2))
-        runs = [one.total_reward for one in training.runs.all()]
-        found.append((len(training.agent.memory), dict(training.search.counts), runs))
-    assert found[0] == found[1] and found[0][0] and found[0][2]
-
-
 @pytest.mark.parametrize(
     ("name", "package", "key", "tables"),
     [
