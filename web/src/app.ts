@@ -2,7 +2,7 @@
 
 import { Engine } from "./engine/engine";
 import { Seat } from "./game/seat";
-import { format, parse, type State } from "./game/link";
+import { FIRST, format, parse, type State } from "./game/link";
 import { readRecording } from "./game/recording";
 import { CONTEST, FREE, STEADY, type Rule } from "./game/rules";
 import { pack, unpack } from "./game/share";
@@ -41,6 +41,8 @@ export class App {
   private ends: Place[] = [];
   private looking = false;
   private shown = "";
+  /** The recording that the address names, if any. */
+  private recorded: number[] | null = null;
   private timer = NOTHING;
   readonly roots: HTMLElement[];
 
@@ -134,19 +136,27 @@ export class App {
     this.state = state;
     if (state.mode === "race" && state.players.length < 2)
       state.players = [YOU, state.players[0] === YOU ? "ppo2" : state.players[0]];
+    if (state.mode === "watch" && state.players[0] === YOU)
+      state.players = [state.players.find((id) => id !== YOU) ?? FIRST.players[0]];
     try {
       const coming = this.cast.ready(state.players);
       if (coming) this.say("The net is being prepared…");
       await coming;
       if (hash !== location.hash) return;
       if (coming) this.say(flaw);
-      const pads = state.replay ? await unpack(state.replay) : null;
-      this.play(state.seed, pads);
+      this.recorded = state.replay ? await unpack(state.replay) : null;
+      this.play(state.seed, this.recorded);
     } catch (error) {
       this.say((error as Error).message);
       this.state = { ...state, replay: "" };
-      this.play(state.seed, null);
+      this.recorded = null;
+      this.play(state.seed);
     }
+  }
+
+  /** Begin the episode again. */
+  again(): void {
+    this.play(this.seats[0].episode.seed, this.recorded);
   }
 
   /** Begin an episode. pads: of a recording that is played again. */

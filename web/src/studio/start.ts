@@ -36,16 +36,24 @@ abstract class Form {
   private async open(): Promise<void> {
     if (this.filled || !this.root.open) return;
     this.filled = true;
-    await this.fill();
-    void this.preview();
+    this.filled = await this.fill();
+    if (this.filled) void this.preview();
   }
 
-  protected async fill(): Promise<void> {
+  /** Make the fields. Returns whether it could. */
+  protected async fill(): Promise<boolean> {
     const start = button("Start", () => void this.start(), { class: "main" });
     try {
-      this.fields.replaceChildren(...(await this.make()), start);
+      const made = await this.make();
+      const focus = this.fields.contains(document.activeElement)
+        ? document.activeElement!.getAttribute("data-key")
+        : null;
+      this.fields.replaceChildren(...made, start);
+      if (focus) this.fields.querySelector<HTMLElement>(`[data-key="${focus}"]`)?.focus();
+      return true;
     } catch (error) {
       this.fail((error as Error).message);
+      return false;
     }
   }
 

@@ -33,17 +33,24 @@ export class Watch implements View {
   );
   private readonly cast = new Cast();
   private app: App | null = null;
+  /** Whether it is the view that is shown, and whether its game runs. */
+  private isShown = false;
+  private plays = false;
   private paused = false;
   private listed: string[] = [];
   private coming: Promise<void> | null = null;
 
   show(query: URLSearchParams): void {
+    this.isShown = true;
     this.coming ??= this.load();
     void this.coming.then(
       () => {
+        if (!this.isShown) return; // it was left meanwhile
         for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
-        this.app!.clock.paused = this.paused;
-        return query.has("file") ? this.replay(query) : this.app!.follow();
+        if (!this.plays) this.app!.clock.paused = this.paused;
+        this.plays = true;
+        if (!query.has("file")) return this.app!.follow();
+        return this.replay(query).catch((error: Error) => this.app!.say(error.message));
       },
       (error: Error) => {
         this.coming = null;
@@ -53,8 +60,11 @@ export class Watch implements View {
   }
 
   hide(): void {
+    this.isShown = false;
     if (!this.app) return;
     this.coming = null; // its agents may be others by then
+    if (!this.plays) return;
+    this.plays = false;
     this.paused = this.app.clock.paused;
     this.app.clock.paused = true;
   }
@@ -63,6 +73,8 @@ export class Watch implements View {
   private async replay(query: URLSearchParams): Promise<void> {
     const file = query.get("file")!;
     const bytes = await fetchRecording(`${query.get("run") ?? ""}@${file}`);
+    if (!this.isShown) return;
+    history.replaceState(null, "", "#/watch"); // from where Back would lead here again
     await this.app!.open(new File([bytes], file));
   }
 

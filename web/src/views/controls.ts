@@ -60,6 +60,8 @@ export class Controls {
     this.fields,
   );
   private pause: HTMLButtonElement | null = null;
+  /** What the controls were made for. */
+  private made = "";
 
   constructor(private readonly app: App) {
     window.addEventListener("keydown", (event) => {
@@ -69,7 +71,7 @@ export class Controls {
       if (event.code === "KeyP") this.turn();
       if (event.code === "Period") this.single();
       if (event.code === "KeyH") this.app.handBack();
-      if (event.code === "KeyR") this.app.play(this.app.seats[0].episode.seed);
+      if (event.code === "KeyR") this.app.again();
     });
   }
 
@@ -91,12 +93,17 @@ export class Controls {
     this.show();
   }
 
-  /** Make all controls anew, for what is shown now. */
+  /** Make all controls anew, if what is shown is another: typing and open menus would be lost. */
   show(): void {
-    const { state, focus } = {
-      state: this.app.current,
-      focus: document.activeElement?.getAttribute("data-key"),
-    };
+    this.update();
+    const { app } = this;
+    const state = app.current;
+    const now = [state, [...app.players], app.clock.paused, app.seats[0]?.taken];
+    const made = JSON.stringify(now);
+    if (made === this.made) return;
+    this.made = made;
+    const { activeElement } = document;
+    const focus = this.root.contains(activeElement) && activeElement?.getAttribute("data-key");
     const { mode } = state;
     this.views.replaceChildren(
       ...VIEWS.map(([view, name]) =>
@@ -115,7 +122,6 @@ export class Controls {
     this.fields.replaceChildren(...this.makeFields(), this.open);
     this.fields.hidden = !this.fields.children.length;
     if (focus) this.root.querySelector<HTMLElement>(`[data-key="${focus}"]`)?.focus();
-    this.update();
   }
 
   private makeButtons(): HTMLElement[] {
@@ -129,7 +135,7 @@ export class Controls {
     const made = [
       this.pause,
       button("Step", () => this.single(), { "data-key": "step", title: "." }),
-      button("Again", () => app.play(seat.episode.seed), { "data-key": "again", title: "R" }),
+      button("Again", () => app.again(), { "data-key": "again", title: "R" }),
     ];
     if (mode === "watch" && !replay)
       made.push(
@@ -178,6 +184,7 @@ export class Controls {
     if (mode === "race") made.push(...this.racers([["you", "You"], ...names], players));
     const number = h("input", {
       type: "number",
+      "data-key": "seed",
       min: 0,
       step: 1,
       value: seed,

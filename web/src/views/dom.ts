@@ -46,7 +46,10 @@ export function choice(
 ): HTMLLabelElement {
   const select = h(
     "select",
-    { onchange: (event: Event) => change((event.target as HTMLSelectElement).value) },
+    {
+      "data-key": label,
+      onchange: (event: Event) => change((event.target as HTMLSelectElement).value),
+    },
     ...options.map(([id, text]) => h("option", { value: id, selected: id === value }, text)),
   );
   return h("label", { class: "field" }, h("span", {}, label), select);
@@ -59,6 +62,7 @@ export function toggle(
 ): HTMLLabelElement {
   const box = h("input", {
     type: "checkbox",
+    "data-key": label,
     checked: on,
     onchange: (event: Event) => change((event.target as HTMLInputElement).checked),
   });

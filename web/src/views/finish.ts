@@ -81,7 +81,7 @@ export class Finish {
         }),
       );
     if (app.current.mode !== "watch")
-      made.push(button("Again", () => app.play(seat.episode.seed), { class: "main" }));
+      made.push(button("Again", () => app.again(), { class: "main" }));
     return made;
   }
 
