@@ -146,8 +146,9 @@ class Studio:
         """A run's heat map, checkpoints and commands."""
         name, run = next(iter(self.named(request).items()))
         heat: dict[str, Any] = {"levels": [], "edges": [], "returns": []}
-        error = ""
+        error = level = ""
         try:
+            level = self.tables.level(run)
             heat = self.tables.heat(run)
         except UserError as damaged:
             error = str(damaged)
@@ -155,7 +156,7 @@ class Studio:
         agent = str(starts[0].get("agent", "")) if starts else ""
         saved = [folder.name for folder in checkpoints_of(run)]
         begun = str(starts[0].get("command", "")) if starts else ""
-        about = {"name": name, "heat": heat, "error": error, "checkpoints": saved}
+        about = {"name": name, "heat": heat, "error": error, "level": level, "checkpoints": saved}
         return answer({**about, "commands": commands(run, agent, begun)})
 
     def configs(self, request: Request) -> Response:

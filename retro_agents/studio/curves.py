@@ -1,12 +1,14 @@
 """What the pages draw of runs: curves, heat maps, and how configs differ."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import CONFIDENCE
 from retro_agents.run.config import flat
@@ -79,6 +81,17 @@ class Tables:
         passed = np.diff(seconds, prepend=0.0)
         passed = np.where(passed < 0, seconds, passed)  # the clock begins anew with each start
         return np.interp(steps, timing.column("step"), np.cumsum(passed))
+
+    def level(self, run: Path) -> str:
+        """A level to watch a run's agent on: of its newest episode, or the first of its config; ""
+        if there is none. Raises UserError if its table or config is damaged."""
+        asked = str(config_of(run).get("levels", ""))
+        found = self.of(run, "episodes").texts.get("level", [])[-1:]
+        with suppress(UserError):
+            found = found or level_names(asked)[:1]
+        if found and asked.startswith("procgen:"):  # an episode's level is GAME:NUMBER
+            return f"procgen:{found[0].removeprefix('procgen:').partition(':')[0]}"
+        return str(found[0]) if found else ""
 
     def heat(self, run: Path) -> dict[str, Any]:
         """Mean return on each zone and each level in each part of a run: names, edges [BINS+1] in

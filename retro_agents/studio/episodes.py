@@ -35,12 +35,12 @@ def number(given: Given, name: str, otherwise: float) -> float:
 
 
 def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
-    """The episodes that fit: levels (all of the run's), total, rows from `from` on in the given
+    """The episodes that fit: levels (all of the run's), count (of the table), total, rows from `from` on in the given
     order, each with the name of its recording or "", and of those that fit the newest ends: level,
     progress and finished.
 
-    given: level (a part of its name), least and most (return), ended (finished or lost), order (a
-    column), up (1: ascending), from. Raises UserError if the table is damaged.
+    given: level, least and most (return), ended (finished or lost), order (a column), up (1:
+    ascending), from, until (the count of the first answer, while the run goes on). Raises UserError if the table is damaged.
     """
     table = tables.of(run, "episodes")
     count = table.rows
@@ -50,7 +50,8 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     fits = (r >= number(given, "least", -np.inf)) & (r <= number(given, "most", np.inf))
     fits &= {"finished": finished, "lost": ~finished}.get(given.get("ended", ""), True)
     if wanted := given.get("level", ""):
-        fits &= np.char.find(levels, wanted) >= 0
+        fits &= levels == wanted
+    fits &= np.arange(count) < number(given, "until", count)
     at = np.flatnonzero(fits)
     order = given.get("order", "step")
     keys = levels if order == "level" else columns.get(order, columns["step"])
@@ -66,7 +67,7 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     newest = np.flatnonzero(fits)[-ENDS:]
     ends = [[str(levels[i]), float(columns["progress"][i]), bool(finished[i])] for i in newest]
     names = sorted(set(levels.tolist()))
-    return {"levels": names, "total": len(at), "rows": rows, "ends": ends}
+    return {"levels": names, "count": count, "total": len(at), "rows": rows, "ends": ends}
 
 
 def replays(

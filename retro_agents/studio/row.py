@@ -68,13 +68,14 @@ def described(run: Path, name: str, pid: int) -> Row:
 def describe(row: Row, run: Path, pid: int) -> None:
     """Fill a row from a run's files. Raises UserError and others if they are not a run's."""
     config = config_of(run)
-    if "timesteps" not in config:
+    planned = config.get("timesteps", config.get("updates"))  # clones count updates
+    if planned is None:
         raise UserError("config.json is not a run's: it has no timesteps")
     starts = history(run)
     first, last = (starts[0], starts[-1]) if starts else ({}, {})
     row.agent = str(first.get("agent", ""))
     row.levels, row.seed = str(config.get("levels", "")), config.get("seed")
-    row.timesteps = int(config.get("timesteps") or 0)
+    row.timesteps = int(planned)
     row.steps = max(last_step(run / f"{name}.csv") for name in TABLES)
     if (begun := first.get("begun")) is not None:
         row.begun = datetime.fromisoformat(begun).timestamp()

@@ -1,5 +1,6 @@
 """What is drawn of runs."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,20 @@ def test_a_long_text_is_cut_and_kept_once(tmp_path: Path) -> None:
     (run / "episodes.csv").write_text(f"step,level\n1,{'x' * 1_000}\n2,{'x' * 1_000}\n")
     one, other = Tables().of(run, "episodes").texts["level"]
     assert len(one) == 200 and one is other
+
+
+def test_an_agent_is_watched_on_the_level_of_its_newest_episode(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", rows=3)
+    assert Tables().level(run) in LEVELS
+    for levels, newest, wanted in (
+        ("procgen:coinrun,bigfish", "bigfish:7", "procgen:bigfish"),
+        ("procgen:coinrun,bigfish", "", "procgen:coinrun"),
+        ("BrambleWood.Act2", "", "BrambleDash-Genesis-v0:BrambleWood.Act2"),
+        ("gone.csv", "", ""),
+    ):
+        (run / "config.json").write_text(json.dumps({"timesteps": 9, "levels": levels}))
+        (run / "episodes.csv").write_text(f"step,level,r\n9,{newest},1\n" if newest else "step\n")
+        assert Tables().level(run) == wanted
 
 
 def test_a_heat_map_has_zones_above_their_levels(tmp_path: Path) -> None:

@@ -35,6 +35,13 @@ def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
     assert described(tmp_path / "one", "one", 1).speed == pytest.approx(100)
 
 
+def test_a_clones_updates_are_its_steps(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "one", steps=4_000)
+    write(run / "config.json", {"updates": 4_000})
+    row = described(run, "one", 0)
+    assert (row.state, row.timesteps, row.error) == ("finished", 4_000, "")
+
+
 def foreign(run: Path, *, version: int | None = 99) -> None:
     checkpoint = run / "checkpoints" / "step-4000"
     checkpoint.mkdir(parents=True)

@@ -51,6 +51,7 @@ def client(studio: Any, tmp_path: Path) -> Any:
         ({}, 40, 4_000),
         ({"up": "1"}, 40, 100),
         ({"level": LEVELS[1]}, 8, 3_700),
+        ({"level": LEVELS[1][:-1]}, 0, None),
         ({"least": "1400"}, 8, 4_000),
         ({"ended": "finished", "order": "r"}, 20, 3_000),
         ({"from": "10"}, 40, 3_000),
@@ -63,6 +64,13 @@ def test_episodes_are_filtered_and_sorted(client: Any, given: Any, total: int, f
     assert found["total"] == total
     if first is not None and given.get("order") != "r":
         assert found["rows"][0]["step"] == first
+
+
+def test_later_pages_are_of_the_episodes_that_were_there_at_first(client: Any) -> None:
+    asked = {"run": "a0", "from": "1"}
+    whole = client.ask("/api/episodes", query=asked)[1]
+    older = client.ask("/api/episodes", query={**asked, "until": str(whole["count"] - 2)})[1]
+    assert older["rows"] == whole["rows"][2:] and older["total"] == whole["total"] - 2
 
 
 def test_bad_filters_are_refused(client: Any) -> None:

@@ -8,6 +8,11 @@ import type { Facts } from "../nets/net";
 import { PLAYS } from "./policy";
 import { actionsOf, NetPlayer, RandomPlayer, RunAndJump, Sequence, type Player } from "./players";
 
+const NETS = import.meta.glob<string>("../../agents/*.onnx", {
+  query: "?url",
+  import: "default",
+  eager: true,
+});
 type Image = { height: number; width: number; depth: number; colours: number };
 
 /** Somebody who plays without a net. frames: after which the episode ends; 0: as the rules say. */
@@ -41,6 +46,14 @@ export class Cast {
   ]);
   /** Act -> the actions that JERK learned on it on this page. */
   readonly learned = new Map<string, number[]>();
+
+  /** Further nets that the page was built with are offered by their files' names. */
+  constructor() {
+    for (const [path, url] of Object.entries(NETS)) {
+      const name = path.slice(path.lastIndexOf("/") + 1, -".onnx".length);
+      if (!this.names.has(name)) this.offer(encodeURIComponent(name), name, () => fetched(url));
+    }
+  }
 
   private brain(id: string, file?: ReturnType<Load>): Promise<Brain> {
     let found = this.brains.get(id);
@@ -126,7 +139,7 @@ export class Cast {
       const actions = this.learned.get(act.id);
       if (!actions)
         throw new Error(
-          "JERK has not learned this act yet: open Learn and let it search for some seconds.",
+          "JERK has not learned this act here: the page's Learn lets it search for some seconds.",
         );
       return new Sequence("JERK", actions);
     }

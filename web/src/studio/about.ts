@@ -5,6 +5,9 @@ import { ask, queryOf, type About as Answer, type Differences } from "./api";
 import { heatMap } from "./heat";
 import { levelOf, short } from "./text";
 
+/** The game that the page itself plays, as levels begin. */
+const GAME = "BrambleDash-Genesis-v0:";
+
 export class About {
   readonly root = h("section", { class: "about", hidden: true });
   private shown = "";
@@ -66,15 +69,13 @@ export class About {
 }
 
 /** Links to games of a run's checkpoints. */
-function watched({ name, checkpoints, heat }: Answer): HTMLElement[] {
-  const level = heat.levels.at(-1) ?? "";
+function watched({ name, checkpoints, level }: Answer): HTMLElement[] {
   const links = checkpoints.slice(-8).map((step) => {
     const id = `${name}@${step}`;
-    const here = level.startsWith("BrambleDash");
-    const seen = levelOf(level).match(/^\w+$/) ? `procgen:${level.split(":")[0]}` : level;
+    const here = level.startsWith(GAME);
     const href = here
       ? `#/watch?${queryOf({ players: encodeURIComponent(id), act: levelOf(level) })}`
-      : `#/live?${queryOf({ agent: id, level: seen, seed: "0" })}`;
+      : `#/live?${queryOf({ agent: id, other: "", level, seed: "0" })}`;
     return h("a", { href }, `${short(Number(step.slice("step-".length)))} steps`);
   });
   return links.length ? [h("p", { class: "line links" }, "Watch it after", ...links)] : [];

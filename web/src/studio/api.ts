@@ -44,6 +44,8 @@ export interface About {
   checkpoints: string[];
   error: string;
   heat: Heat;
+  /** One to watch it on: of its newest episode, or the first that it learns on. */
+  level: string;
   commands: Record<string, string>;
 }
 
@@ -126,6 +128,8 @@ export interface Episode {
 
 export interface Episodes {
   levels: string[];
+  /** Episodes in the table, which `until` holds on to while more is read. */
+  count: number;
   total: number;
   rows: Episode[];
   /** Level, progress and whether it finished, of the newest. */

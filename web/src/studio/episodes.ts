@@ -36,6 +36,7 @@ export class Episodes implements View {
   private run = "";
   private readonly given: Record<string, string> = { order: "step", up: "0" };
   private rows: Episode[] = [];
+  private count = 0;
   private asked = 0;
 
   show(query: URLSearchParams): void {
@@ -124,8 +125,10 @@ export class Episodes implements View {
         ...this.given,
         run: this.run,
         from: String(from),
+        ...(from && { until: String(this.count) }),
       });
       if (turn !== this.asked) return null;
+      if (!from) this.count = answer.count;
       this.rows = from ? [...this.rows, ...answer.rows] : answer.rows;
       this.say("");
       this.fill(answer);
@@ -139,6 +142,7 @@ export class Episodes implements View {
   private fill({ total, ends, files }: Answer): void {
     this.line.textContent = `${points(total)} episodes of ${this.run}`;
     this.more.hidden = this.rows.length >= total;
+    const sorter = [...this.head.children].findIndex((one) => one.contains(document.activeElement));
     this.head.replaceChildren(
       ...HEADS.map(([name, title]) => {
         const sorted = this.given.order === name;
@@ -152,6 +156,7 @@ export class Episodes implements View {
       }),
       h("td"),
     );
+    this.head.children[sorter]?.querySelector("button")?.focus();
     this.body.replaceChildren(
       ...this.rows.map(({ step, level, r, l, progress, finished, file }) =>
         h(
