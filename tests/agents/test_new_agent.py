@@ -24,14 +24,24 @@ def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys)
     (installed / "entry_points.txt").write_text("\n".join(lines))
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'red_fox'}:{ROOT}")
 
-    def said(*words):
+    def asked(*words):
         command = [sys.executable, "-m", *map(str, words)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    def said(*words):
+        done = asked(*words)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
     run = ["red_fox.train", "--levels", "BrambleWood.Act1", "--run-dir", "mine", "--num-envs", "2"]
     said(*run, "--timesteps", "200", "--checkpoint-every", "100")
+    own = [*run[:-4], "--num-envs", "2"]
+    for words, error in (
+        (["--init", "ppo2"], "not of red_fox"),
+        (["--init", "mine", "--actions", "10"], "mine has 7 actions"),
+    ):
+        done = asked(*own, "--run-dir", "other", *words)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and error in done.stderr
     assert "300/300 steps" in said(*run[:1], "--run-dir", "mine", "--resume", "--timesteps", "300")
     assert "red_fox" in said("retro_agents", "list", "agents")
     said("retro_agents", "evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores")
@@ -58,3 +68,10 @@ def test_a_name_that_no_new_package_can_have_is_refused(name, tmp_path, monkeypa
     said = capsys.readouterr().err
     assert stop.value.code == 2 and said.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_any_name_makes_code_that_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["reward"])
+    text = (tmp_path / "reward/reward/training.py").read_text()
+    assert "reward[" not in text and "for action, reward in zip" in text

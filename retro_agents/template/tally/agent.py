@@ -56,6 +56,6 @@ def build(
 
 
 def load(folder: Path | str, *, device: str = "cpu") -> TallyAgent:
-    """The agent of a checkpoint."""
-    saved = load_checkpoint(folder)
+    """The agent of a checkpoint. Raises UserError if it is of another agent."""
+    saved = load_checkpoint(folder).of("tally")
     return build(saved.config, saved.tensors["net"])

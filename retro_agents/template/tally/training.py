@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import saved_states
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.run.checkpoint import save_checkpoint
 from retro_agents.run.run import RunState
@@ -28,7 +29,10 @@ class Training(RunState):
     def start(self, init: Path | str | None, envs: Any) -> NDArray[np.uint8]:
         """Begin, with another agent's weights if `init` names it. Returns the first images."""
         if init:
-            self.agent.tallies[:] = load(init).tallies
+            theirs = load(init).tallies
+            if theirs.shape != self.agent.tallies.shape:
+                raise UserError(f"{init} has {theirs.shape[1]} actions: give as many by --actions")
+            self.agent.tallies[:] = theirs
         return envs.reset(seed=self.config.run.seed)[0]
 
     def act(self, obs: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -41,8 +45,8 @@ class Training(RunState):
         """Learn from a step of every environment: actions and rewards [N]."""
         self.env_steps += len(actions)
         for action, reward in zip(actions, rewards, strict=True):
-            tally = self.agent.tallies[:, action]
-            tally[:] = self.config.discount * tally + (reward, 1.0)
+            entry = self.agent.tallies[:, action]
+            entry[:] = self.config.discount * entry + (reward, 1.0)
 
     def save(self, run_dir: Path | str, envs: Any) -> None:
         """Write a checkpoint from which the run resumes exactly. arrays: what is large, as a
