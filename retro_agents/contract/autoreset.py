@@ -27,6 +27,8 @@ class Autoreset(VectorWrapper):
         self.envs, self.mode, self.autoreset_mode = envs, mode, mode
         self.metadata = {**envs.metadata, "autoreset_mode": mode}
         self.over = np.zeros(envs.num_envs, bool)
+        self.last = dict[int, NDArray[np.uint8]]()
+        """Row -> its last observation, if it is over."""
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -39,6 +41,8 @@ class Autoreset(VectorWrapper):
             given["levels"] = [level if over else None for level, over in here]
         self.over = self.over & ~mask
         obs, infos = self.envs.reset(seed=seed, options=given)
+        for row in np.flatnonzero(self.over).tolist():
+            obs[row] = self.last[row]
         return obs, plain(infos)
 
     def step(self, actions: NDArray[np.integer]) -> Step:
@@ -55,8 +59,8 @@ class Autoreset(VectorWrapper):
             if "_episode_record" in infos:
                 infos["_episode_record"] &= ~begin
         self.over = terminated | truncated
-        for row in np.flatnonzero(self.over):
-            obs[row] = infos["final_obs"][row]
+        for row in np.flatnonzero(self.over).tolist():
+            obs[row] = self.last[row] = infos["final_obs"][row]
         return obs, rewards, terminated, truncated, plain(infos)
 
 
