@@ -93,7 +93,7 @@ def missing_extra(error: ModuleNotFoundError) -> str | None:
 
 MEMORY = (
     *("cannot allocate memory", "can't allocate memory", "not enough memory", "out of memory"),
-    *("failed to map segment", "can't start new thread"),
+    *("failed to map segment", "can't start new thread", "insufficient memory"),
 )
 """What errors of libraries say that got no memory."""
 

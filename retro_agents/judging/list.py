@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 
 from retro_agents.games.families import level_names
-from retro_agents.games.retro.splits import split_names
+from retro_agents.games.retro.levels import rows_of
+from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.ground.output import printable
@@ -39,16 +40,21 @@ class ListConfig:
     the runs in runs/."""
 
 
+def rows(split: str) -> list[str]:
+    """The levels of a split, which may be of games that are not installed."""
+    return [str(level) for level in rows_of(SPLITS / f"{split}.csv")]
+
+
 def lines(what: str, of: str) -> Iterator[str]:
     """The lines to print. Raises UserError if the name is unknown, or if none may be given."""
     if of and what in ("splits", "agents"):
         raise UserError(f"--of is for levels, presets and runs: leave it out with {what}")
     agents = known_agents()
     if what == "levels":
-        splits = [of] if of else split_names()
-        yield from dict.fromkeys(level for split in splits for level in level_names(split))
+        named = level_names(of) if of else [level for name in split_names() for level in rows(name)]
+        yield from dict.fromkeys(named)
     elif what == "splits":
-        yield from (f"{name:26}{len(level_names(name))} levels" for name in split_names())
+        yield from (f"{name:26}{len(rows(name))} levels" for name in split_names())
     elif what == "agents":
         for name in agents:
             about = find_given(name).about

@@ -1,5 +1,6 @@
 import re
 import shutil
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,12 +13,16 @@ from retro_agents.run.folder import RunFolder
 from retro_agents.run.provenance import recorded
 
 
-def test_what_there_is_is_listed():
+def test_what_there_is_is_listed(monkeypatch):
     assert len(list(listing.lines("levels", "bramble-test"))) == 11
     assert "BrambleDash-Genesis-v0:BrambleWood.Act1" in listing.lines("levels", "")
     assert any(
         line.split() == ["bramble-train", "47", "levels"] for line in listing.lines("splits", "")
     )
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "stable_retro", None)
+        assert any(line.startswith("SonicTheHedgehog") for line in listing.lines("levels", ""))
+        assert any(line.startswith("sonic-") for line in listing.lines("splits", ""))
     agents = {line.split()[0]: line for line in listing.lines("agents", "")}
     assert all(f"--init {name}" in agents[name] for name in ("rainbow", "ppo2"))
     assert "--init" not in agents["jerk"]

@@ -4,9 +4,10 @@ Only `backtracking` differs: the contest's reward is computed without it.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import EnvSpec
@@ -14,6 +15,8 @@ from retro_agents.ground.ranges import Count, Natural, Positive, Share, check
 from retro_agents.run.fields import field, fields, machine, rules, shape
 
 SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
+Frames = Annotated[int, Meta(ge=1, le=255, description="a whole number from 1 to 255")]
+"""The engine counts a step's frames in a byte."""
 ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
 """Buttons that each action holds: the contest's seven actions, and the winner's ten."""
 
@@ -24,7 +27,7 @@ class EnvConfig:
 
     actions: Literal[7, 10] = shape(7, group="The environment")
     """The contest's 7 actions, or 10 with no-op, LEFT+B and RIGHT+B."""
-    frame_skip: Count = rules(4)
+    frame_skip: Frames = rules(4)
     """Emulator frames per agent step."""
     stick_probability: Share = rules(0.25)
     """Probability that a changed action takes effect one frame late (sticky actions)."""

@@ -167,7 +167,8 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
     if not file_of(game, f"{scenario}.json").exists():
         known = sorted(file.stem for file in games()[game].glob("*.json") if _is_scenario(file))
         raise UserError(
-            f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with --scenario"
+            f"{game} has no scenario {scenario!r}: choose one of {', '.join(known)} with "
+            "--scenario, which trainers and play have"
         )
 
 

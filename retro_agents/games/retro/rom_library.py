@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retro_agents.games.retro.integrations import retro_data
+from retro_agents.games.retro.integrations import OWN_GAMES, add_custom_folders, retro_data
 from retro_agents.games.retro.rom_files import (
     MAX_BYTES,
     Allowance,
@@ -50,13 +50,18 @@ class Line:
         return printable(f"{self.what:9} {self.name}: {self.text}")
 
 
+def known_hashes() -> dict[str, tuple[str, str, str]]:
+    """SHA-1 -> (game, extension, folder of the game's folder), own games included."""
+    add_custom_folders([str(OWN_GAMES)])
+    found: dict[str, tuple[str, str, str]] = retro_data().get_known_hashes()
+    return found
+
+
 @dataclass
 class Library:
     """stable-retro's data folder, see above."""
 
-    wanted: dict[str, tuple[str, str, str]] = field(
-        default_factory=lambda: retro_data().get_known_hashes()
-    )
+    wanted: dict[str, tuple[str, str, str]] = field(default_factory=known_hashes)
     """SHA-1 -> (game, extension, folder of the game's folder)."""
     seen: dict[str, bytes] = field(default_factory=dict)
     """SHA-1 -> ROM, for all wanted ROMs found so far; a game may have two versions."""

@@ -254,6 +254,10 @@ def test_exit_codes(library, mine, monkeypatch, capsys):
     assert run_main(monkeypatch, str(mine / "text")) == 1  # custom levels built before do not count
 
 
+def test_own_games_are_known():
+    assert "BrambleDash-Genesis-v0" in {game for game, *_ in Library().wanted.values()}
+
+
 def test_knows_stable_retros_own_list(tmp_path):
     assert library_module.TITLES.keys() <= Library().wanted.keys()
     airstriker = Path(data.get_romfile_path("Airstriker-Genesis-v0"))
