@@ -106,7 +106,9 @@ def improvement(one: Runs, other: Runs) -> float:
 
 def improvement_interval(one: Runs, other: Runs) -> Interval:
     """Its interval, by a bootstrap over seeds within each level."""
-    return _bootstrap([*_by_level(one), *_by_level(other)], _better)
+    first, second = _by_level(one), _by_level(other)
+    pairs = max((len(a) * len(b) for a, b in zip(first, second, strict=True)), default=0)
+    return _bootstrap([*first, *second], _better, numbers=pairs)
 
 
 def profile(runs: Runs, thresholds: Sequence[float]) -> list[float]:
@@ -155,8 +157,11 @@ def _better(*levels: NDArray[np.float64], axis: int) -> Any:
     return 0.5 + 0.5 * np.mean(signs, axis=0)
 
 
-def _bootstrap(samples: Sequence[NDArray[np.float64]], statistic: Any) -> Interval:
-    """Percentiles of `statistic` over stratified resamples: each sample is a stratum."""
+def _bootstrap(
+    samples: Sequence[NDArray[np.float64]], statistic: Any, *, numbers: int = 0
+) -> Interval:
+    """Percentiles of `statistic` over stratified resamples: each sample is a stratum. numbers: that
+    it holds at once for each resample, if more than the samples have."""
     from scipy import stats
 
     if not samples or min(map(len, samples)) < 2:
@@ -165,7 +170,7 @@ def _bootstrap(samples: Sequence[NDArray[np.float64]], statistic: Any) -> Interv
         samples,
         statistic,
         n_resamples=RESAMPLES,
-        batch=max(BLOCK // sum(map(len, samples)), 1),
+        batch=max(BLOCK // max(numbers, sum(map(len, samples))), 1),
         vectorized=True,
         confidence_level=CONFIDENCE,
         method="percentile",
