@@ -114,21 +114,29 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
     if "kind" in played:
         record["lost"] = losses.lost(played)
     if kind.last:
-        ends = last_rows(read_columns(learned), kind.last)
+        ends = last_rows(rows_of(learned), kind.last)
         ends["return"] = last_rows(read_columns(folder / "episodes.csv"), ["r"])["r"]
         record["last"] = {name: float(values.mean()) for name, values in ends.items()}
     if kind.curve:
-        table = read_columns(learned)
+        table = rows_of(learned)
         if known := [name for name in kind.curve if name in table]:
             there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
             record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
     return record
 
 
+def rows_of(table: Path) -> dict[str, NDArray[Any]]:
+    """A table's columns; {} if it has no row, such as of a run shorter than --log-every."""
+    text = table.read_text(encoding="utf-8", errors="replace")
+    return read_columns(table) if text.count("\n") > 1 else {}
+
+
 def last_rows(
     table: Mapping[str, NDArray[Any]], names: Sequence[str]
 ) -> dict[str, NDArray[np.float64]]:
     """Column -> its numbers in the last tenth of a run's steps, if it has any."""
+    if not table:
+        return {}
     end = table["step"] > (1 - LAST) * table["step"].max()
     known = {name: table[name][end & ~np.isnan(table[name])] for name in names if name in table}
     return {name: values for name, values in known.items() if len(values)}

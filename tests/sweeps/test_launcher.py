@@ -14,7 +14,7 @@ import pytest
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.processes import ended
 from retro_agents.run import folder as run_folder
-from retro_agents.sweeps.launcher import last_rows, left, record_of, work
+from retro_agents.sweeps.launcher import last_rows, left, measured, record_of, work
 from tests.sweeps.studies import changed
 
 ACTS = ("RustCavern.Act2", "SkyIsles.Act2")
@@ -77,6 +77,12 @@ def test_columns_that_a_run_has_not_or_left_empty_are_left_out():
     table["some"][[0, 37]] = 5.0, 7.0  # rows 37 to 40 are the last tenth
     found = last_rows(table, ["some", "none", "absent"])
     assert {name: values.tolist() for name, values in found.items()} == {"some": [7.0]}
+
+
+def test_a_run_without_a_row_has_its_return_alone(study, tmp_path):
+    run(study, tmp_path, "before")
+    (tmp_path / "before/all-0/metrics.csv").write_text("step,entropy\n")
+    assert [*measured(study, study.cells("before")[0], tmp_path)["last"]] == ["return"]
 
 
 def test_cost_is_the_cpu_time_of_a_command_and_its_own(tmp_path):
