@@ -19,7 +19,7 @@ import torch
 
 from ppo2.train import learn, make_envs, parse
 from ppo2.training import Training
-from retro_agents.ground.errors import Parser, command
+from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.results import write_result
 from retro_agents.run.distributed import Group
 
@@ -103,6 +103,9 @@ def main() -> None:
     parser.add_argument("--kinds", default=",".join(GRAPHS))
     parser.add_argument("--seconds", type=float, default=8.0)
     options, flags = parser.parse_known_args()
+    for name, words, known in (("cases", options.cases, CASES), ("kinds", options.kinds, GRAPHS)):
+        if strange := [word for word in words.split(",") if word not in known]:
+            raise UserError(f"--{name} {strange[0]}: expected some of {', '.join(known)}")
     rows: list[dict[str, Any]] = []
     for case in options.cases.split(","):
         for kind in options.kinds.split(","):

@@ -26,7 +26,12 @@ from retro_agents.ground.results import ROOT
 from retro_agents.run.checkpoint import latest_checkpoint
 
 SIZES = (1_000, 10_000, 100_000)
-OURS: dict[str, Any] = {"scan": {"merge_above": 1.1}, "scan-merging": {}, "scan-full": {}}
+OURS: dict[str, Any] = {
+    "scan": {"merge_above": 1.1},
+    "scan-merging": {},
+    "scan-full": {},
+    "tables": {"merge_above": 1.1, "backend": "tables"},
+}
 PEERS = ("numpy", "hnswlib", "annoy", "datasketch-hnsw")
 CASES = [f"{name}-{entries}" for entries in SIZES for name in (*OURS, *PEERS)]
 ACTS, REMEMBERED, LATER = 9, 11_200, 300  # steps per act; queries are the last 60

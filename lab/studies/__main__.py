@@ -117,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = config.out or Path("runs/studies") / name
     make_folder(out)
     say = Console(soft_wrap=True).print
+    report.collect(study, out)  # raises UserError for runs that were made otherwise
     todo = left(study, study.chosen(config.only), out)
     for used in sorted({one for cell in todo for one in study.kinds[cell.kind].references}):
         if used in study.inputs and not Path(study.inputs[used]).exists():

@@ -12,6 +12,7 @@ from typing import Any
 from lab.studies.procgen_pages import texts
 from lab.studies.report import as_runs, document
 from retro_agents.ground import statistics
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT, read_result
 from retro_agents.judging.tables import number, records
 
@@ -69,7 +70,7 @@ def place(where: str) -> str:
 
 def figure(of: Mapping[str, Any]) -> float:
     """A stored figure: the mean of what `take` names in the rows that have the other values. Raises
-    LookupError if none has."""
+    UserError if none has."""
     wanted = {name: value for name, value in of.items() if name not in BESIDE}
     found = [
         taken(row, of["take"])
@@ -77,7 +78,7 @@ def figure(of: Mapping[str, Any]) -> float:
         if all(row.get(name) == value for name, value in wanted.items())
     ]
     if not found:
-        raise LookupError(f"{of['in']} has no row with {wanted}")
+        raise UserError(f"{of['in']} has no row with {wanted}: measure it, or mend published.yaml")
     return fmean(found)
 
 
@@ -91,11 +92,14 @@ def taken(row: Mapping[str, Any], path: str) -> float:
 
 @cache
 def rows_of(name: str) -> list[Mapping[str, Any]]:
-    """The rows of a stored result, or a row for each kind of a study. name: of lab/studies/results,
-    or a path."""
-    path = name if name.endswith(".json") else f"lab/studies/results/{name}.json"
-    result = read_result(ROOT / path)
-    return result["rows"] if "rows" in result else list(kind_rows(result["kinds"]))
+    """The rows of stored results, or a row for each kind of a study. name: of lab/studies/results,
+    or a path; several with spaces between."""
+    found: list[Mapping[str, Any]] = []
+    for one in name.split():
+        path = one if one.endswith(".json") else f"lab/studies/results/{one}.json"
+        result = read_result(ROOT / path)
+        found += result["rows"] if "rows" in result else kind_rows(result["kinds"])
+    return found
 
 
 def kind_rows(kinds: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -35,12 +35,13 @@ def number(given: Given, name: str, otherwise: float) -> float:
 
 
 def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
-    """The episodes that fit: levels (all of the run's), count (of the table), total, rows from `from` on in the given
-    order, each with the name of its recording or "", and of those that fit the newest ends: level,
-    progress and finished.
+    """The episodes that fit: levels (all of the run's), count (of the table), total, rows from
+    `from` on in the given order, each with the name of its recording or "", and of those that fit
+    the newest ends: level, progress and finished.
 
     given: level, least and most (return), ended (finished or lost), order (a column), up (1:
-    ascending), from, until (the count of the first answer, while the run goes on). Raises UserError if the table is damaged.
+    ascending), from, until (the count of the first answer, while the run goes on). Raises UserError
+    if the table is damaged.
     """
     table = tables.of(run, "episodes")
     count = table.rows

@@ -8,6 +8,7 @@ import pytest
 
 from lab.studies.published import VERDICTS, figure, statements
 from retro_agents.command import main
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT
 from retro_agents.run.agents import find
 from retro_agents.run.config import preset_names
@@ -60,5 +61,5 @@ def test_every_command_is_one(run, capsys, monkeypatch):
 
 
 def test_a_figure_that_is_not_stored_is_an_error():
-    with pytest.raises(LookupError, match="no row with"):
+    with pytest.raises(UserError, match="no row with"):
         figure({"in": "entry/agents", "label": "PPO3", "take": "learning"})
