@@ -192,6 +192,33 @@ onPage("a recording is opened", "", async (page) => {
   expect(await line(page)).toMatch(/^Tide Grotto 1/);
 });
 
+onPage("a recording is played again, and no agent instead", "", async (page) => {
+  await page.setInputFiles(".file", file("./recording.bk2"));
+  const recording = page.locator(".name", { hasText: "Recording" });
+  await recording.waitFor();
+  await page.getByRole("button", { name: "Again" }).click();
+  await recording.waitFor();
+  await page.keyboard.press("r");
+  await recording.waitFor();
+});
+
+onPage("an agent is watched after a race with a person", "#/race", async (page) => {
+  await page.getByRole("link", { name: "Watch" }).click();
+  await page.locator(".name", { hasText: "PPO2" }).waitFor();
+});
+
+onPage("what is typed outlives the end of an episode", "#/watch?players=random", async (page) => {
+  await fast(page);
+  const seed = page.locator(".seed input");
+  await seed.focus();
+  await seed.pressSequentially("7");
+  const typed = await seed.inputValue();
+  await banner(page, /points/);
+  await page.locator(".banner", { hasText: /points/ }).waitFor({ state: "hidden" });
+  expect(await seed.inputValue()).toBe(typed);
+  expect(await seed.evaluate((field) => field === document.activeElement)).toBe(true);
+});
+
 onPage("a net from a file is opened and plays", "", async (page) => {
   await page.setInputFiles(".file", file("./nets/gru.onnx"));
   await page.locator(".name", { hasText: "ppo2 (gru.onnx)" }).waitFor();
