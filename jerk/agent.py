@@ -89,8 +89,9 @@ class JerkAgent:
                 actions[index] = action
         return actions
 
-    def remember_by(self, embedder: Embedder) -> None:
-        """Begin an empty episodic memory, with the embeddings of that embedder as keys."""
+    def remember_by(self, embedder: Embedder) -> EpisodicMemory:
+        """Begin an empty episodic memory, with the embeddings of that embedder as keys. Returns
+        it."""
         config, self.embedder = self.config, embedder
         settings = MemoryConfig(
             embedder.size,
@@ -100,6 +101,7 @@ class JerkAgent:
             backend="tables" if config.memory_tables else "scan",
         )
         self.memory = EpisodicMemory(settings)
+        return self.memory
 
     def take(self, policy: BackingPolicy, *, keys: Mapping[str, torch.Tensor] | None) -> None:
         """Take a policy to play, and if its net gives the memory's keys, begin a memory by them.
@@ -163,7 +165,7 @@ class JerkAgent:
         names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
         if self.embedder is None:
             return
-        self.remember_by(self.embedder)  # without what a damaged checkpoint has left
+        memory = self.remember_by(self.embedder)  # without what a damaged checkpoint has left
         if not names:
             return
         theirs = saved.config_as(JerkConfig).memory_key
@@ -174,7 +176,7 @@ class JerkAgent:
             )
         arrays = {name.removeprefix(MEMORY_PREFIX): saved.arrays[name] for name in names}
         try:
-            self.memory.restore(arrays)
+            memory.restore(arrays)
         except ValueError as error:
             raise UserError(f"cannot take the memory of {saved.folder}: {error}") from None
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -53,7 +54,7 @@ def kaiming(module: nn.Module) -> None:
     """
 
     def draw(layer: Layer) -> Tensor:
-        after = "linear" if _is_first_half(layer) else "relu"
+        after: Literal["linear", "relu"] = "linear" if _is_first_half(layer) else "relu"
         return nn.init.kaiming_normal_(layer.weight, nonlinearity=after)
 
     _draw(module, draw)
