@@ -305,7 +305,7 @@ def test_every_plan_can_be_run(plan):
         assert len(study.kinds) == len(named) > 1
     else:
         assert agent_config(config).run.timesteps == read_plan(plan)["timesteps"]
-    if plan.removeprefix("entry-") in ("widths", "frames", "kl", "schedule", "initialisation"):
+    if plan.removeprefix("entry-") in ("widths", "frames", "kl", "initialisation"):
         preset = agent_config(config)  # one point is the preset itself
         fields = flat(to_dict(preset))
         made = [agent_config(config, words_of(p, fields)) for p in named.values()]
