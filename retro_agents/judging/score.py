@@ -16,7 +16,7 @@ from retro_agents.contract.policy import Play, Policy
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import Interval, t_interval
 from retro_agents.judging.tables import terminal_table
-from retro_agents.run.metrics import read_columns
+from retro_agents.run.metrics import rows_of
 
 COLUMNS = ("mean return", "95 % interval", "best", "episodes", "finished")
 
@@ -95,8 +95,7 @@ def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
     path = Path(run_dir) / "episodes.csv"
     if not path.is_file():
         raise UserError(f"{run_dir} is not a run folder: no episodes.csv in it")
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return read_columns(path) if text.count("\n") > 1 else {}
+    return rows_of(path)
 
 
 def read_episodes(run_dir: Path | str) -> list[Episode]:

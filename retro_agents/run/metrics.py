@@ -210,6 +210,12 @@ def zone_of(level: str) -> str:
     return game if state.isdecimal() else state.partition(".")[0]
 
 
+def rows_of(table: Path) -> dict[str, np.ndarray]:
+    """A table's columns; {} if it has no row, such as of a run shorter than --log-every."""
+    text = table.read_text(encoding="utf-8", errors="replace")
+    return read_columns(table) if text.count("\n") > 1 else {}
+
+
 def read_columns(path: Path | str) -> dict[str, np.ndarray]:
     """A CSV file of numbers -> its columns; float64 with nan for empty cells, or text for a text
     column.

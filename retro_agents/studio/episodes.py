@@ -40,8 +40,8 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     the newest ends: level, progress and finished.
 
     given: level, least and most (return), ended (finished or lost), order (a column), up (1:
-    ascending), from, until (the count of the first answer, while the run goes on). Raises UserError
-    if the table is damaged.
+    ascending), from, until (a count: later episodes are left out). Raises UserError if the table
+    is damaged.
     """
     table = tables.of(run, "episodes")
     count = table.rows

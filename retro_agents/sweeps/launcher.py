@@ -23,7 +23,7 @@ from retro_agents.ground.results import read_result, store
 from retro_agents.judging.score import Episode, episode_columns, read_episodes
 from retro_agents.judging.sight import PLAYS
 from retro_agents.run.folder import alone_in
-from retro_agents.run.metrics import read_columns
+from retro_agents.run.metrics import read_columns, rows_of
 from retro_agents.sweeps import losses
 from retro_agents.sweeps.study import REFERENCE, Cell, Study, short
 
@@ -123,12 +123,6 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
             there = ~np.any([np.isnan(table[name]) for name in known], axis=0)
             record["curve"] = {name: table[name][there].tolist() for name in ("step", *known)}
     return record
-
-
-def rows_of(table: Path) -> dict[str, NDArray[Any]]:
-    """A table's columns; {} if it has no row, such as of a run shorter than --log-every."""
-    text = table.read_text(encoding="utf-8", errors="replace")
-    return read_columns(table) if text.count("\n") > 1 else {}
 
 
 def last_rows(

@@ -67,6 +67,7 @@ class Training(RunState):
         saved.check_same(self.config)
         self.agent.tallies[:] = saved.tensors["net"]["tallies"].numpy()
         self.env_steps = saved.counters["env_steps"]
+        self.recent_returns.clear()
         self.recent_returns.extend(saved.arrays["returns"].tolist())
         set_generator_state(self.rng, saved.state["rng"])
         return envs.restore_states(saved.state["envs"])
