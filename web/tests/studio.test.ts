@@ -151,7 +151,6 @@ onPage("a chosen run that is gone is not compared", "#/compare", async (page) =>
   await answering(page, (runs) => runs.filter(({ id }) => id !== "ppo2-0"));
   await page.locator("nav a", { hasText: "Sweeps" }).click();
   await page.locator("nav a", { hasText: "Compare" }).click();
-  await page.locator("label", { hasText: /^ppo2-0$/ }).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Compare" }).click();
   await page.locator("h2", { hasText: "Compared with ppo2-1" }).waitFor();
 });

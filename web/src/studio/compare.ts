@@ -24,6 +24,7 @@ export class Compare implements View {
   private readonly result = h("section", { class: "box", hidden: true });
   private chosen: [Kind, string][] = [];
   private seeds = true;
+  private offered = Promise.resolve();
   readonly root = h(
     "main",
     { class: "compare" },
@@ -44,7 +45,7 @@ export class Compare implements View {
   );
 
   show(): void {
-    void this.offer();
+    this.offered = this.offer();
   }
 
   hide(): void {}
@@ -96,6 +97,7 @@ export class Compare implements View {
   }
 
   private async compare(): Promise<void> {
+    await this.offered;
     const entries = this.chosen.map(([kind, name]) =>
       kind === "run" ? { runs: [name] } : { [kind]: name },
     );
