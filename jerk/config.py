@@ -24,9 +24,9 @@ class JerkConfig:
     """Keep recordings (.bk2) in run_dir/recordings: each level's best episode, and those in which
     sequences were found."""
     write_replay: bool = report(False, "switch")
-    """Write the best runs to run_dir/replay, for rainbow.train --init and ppo2.clone."""
+    """Write the best episodes to run_dir/replay, for rainbow.train --init and ppo2.clone."""
     runs: Count = report(4, "memory", only_with=("write_replay", "learn_every"))
-    """Number of best runs per level that are written, or learned from."""
+    """Number of best episodes per level that are written, or learned from."""
     torch_threads: Threads = machine(0)
     """CPU threads of the nets; 0: PyTorch decides."""
 
@@ -73,7 +73,7 @@ class JerkConfig:
     """Draw single actions of a mutant anew: the last with this probability times the fraction of
     10,000 points that the best sequence lacks, earlier ones less often, by e^-1 per 100 steps."""
     keep_ratio: Share = learning(0.0)
-    """A run becomes a sequence if its return exceeds this fraction of the best."""
+    """An episode becomes a sequence if its return exceeds this fraction of the best."""
 
     policy: str = fixed(
         "", "checkpoint", "once", group="Exploring with a policy and a memory (hybrid)"
@@ -104,10 +104,10 @@ class JerkConfig:
     """Find similar observations by datasketch's LSH tables, instead of by the faster scan."""
 
     learn_every: Natural = fixed(0, group="Learning while it searches")
-    """Agent steps per update, in which the policy learns to act as the level's best runs did; 0:
+    """Agent steps per update, in which the policy learns to act as in the level's best episodes; 0:
     it does not learn."""
     batch_size: Count = learning(32, only_with="learn_every")
-    """Steps of these runs in an update's batch."""
+    """Steps of these episodes in an update's batch."""
     learning_rate: Positive = learning(1e-4, only_with="learn_every", other_names=("lr",))
     """Adam's learning rate."""
 

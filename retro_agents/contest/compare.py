@@ -32,7 +32,7 @@ from retro_agents.run.plot import picture
 
 @dataclasses.dataclass(frozen=True)
 class CompareConfig:
-    """Compare agents on the levels that they share. The others are compared with the first one."""
+    """Compare agents on the levels that they share: the first ENTRY with each of the others."""
 
     entries: list[str] = positional("ENTRY")
     """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,

@@ -39,8 +39,8 @@ from retro_agents.run.folder import numbered_folder
 
 @dataclasses.dataclass(frozen=True)
 class ChooseConfig:
-    """Play an agent in several ways on training levels, and save a checkpoint that says the best
-    one: half a minute per way for 94 episodes of the shipped PPO2 on one core."""
+    """Play an agent in several ways on training levels, and save a checkpoint that plays in the
+    best way. One way takes half a minute for 94 episodes of the shipped PPO2 on one core."""
 
     agent: str = positional("AGENT")
     """A checkpoint, a run folder or a shipped agent's name (ppo2). It stays as it is."""

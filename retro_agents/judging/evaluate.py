@@ -57,9 +57,9 @@ class EvaluateConfig:
     """A checkpoint, run folder or contest folder, a shipped agent's name (ppo2), or random,
     hold-right, run-and-jump."""
     levels: str = ""
-    """Splits and levels, separated by commas (GAME:STATE, or STATE alone for a split's level), or a
-    CSV with columns game,state; default: the first level of bramble-test, with --sight all of
-    them."""
+    """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits, which are lists of
+    levels (bramble-test), separated by commas; or a CSV with the columns game,state; default: the
+    first level of bramble-test, with --sight all of them."""
     episodes: Count | None = None
     """Episodes per level, each with its own sticky actions; default: 1, with --sight 5."""
     seed: Seed = 0

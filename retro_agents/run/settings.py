@@ -19,8 +19,9 @@ class RunSettings:
         completes="retro_agents.games.retro.splits:split_names",
         other_names=("env", "env_id", "env_name"),
     )
-    """Splits and levels, separated by commas (GAME:STATE, or STATE alone for a split's level), a
-    CSV with columns game,state, or procgen:GAME[,GAME...]."""
+    """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits, which are lists of
+    levels (bramble-test), separated by commas; or a CSV with the columns game,state; or
+    procgen:GAME[,GAME...]."""
     timesteps: Natural = field(
         1_000_000,
         "contest",

@@ -174,7 +174,9 @@ def main(rival_of: Callable[[str], Rival] | None = None) -> None:
     """The command line. rival_of: the player that --against names."""
     parser = Parser(prog="retro-agents play", description=__doc__)
     parser.add_argument(
-        "levels", metavar="LEVEL", help="a split's level, GAME:STATE, a split or a CSV"
+        "levels",
+        metavar="LEVEL",
+        help="a level (RustCavern.Act2, or GAME:STATE), a split (bramble-test), or a CSV of levels",
     )
     if rival_of is not None:
         parser.add_argument(
