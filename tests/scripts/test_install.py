@@ -120,6 +120,18 @@ def test_torch_is_taken_from_the_chosen_index_once(checkout: Path) -> None:
     assert not calls(checkout)
 
 
+def test_a_switch_of_torch_that_was_stopped_goes_on(checkout: Path) -> None:
+    assert install(checkout).returncode == 0
+    python = checkout / ".venv" / "bin" / "python"
+    whole = python.read_text()
+    python.write_text(whole + 'case "$*" in *--extra-index-url*) exit 1 ;; esac\n')
+    assert install(checkout, TORCH_INDEX_URL="file:///index").returncode == 2
+    python.write_text(whole)
+    calls(checkout)
+    assert install(checkout, TORCH_INDEX_URL="file:///index").returncode == 0
+    assert "--editable" in "".join(calls(checkout))
+
+
 CUDA = ("cuda-", "nvidia-", "triton")
 """What a build of torch for GPUs brings, at versions of its own; one for CPUs has none of it."""
 
