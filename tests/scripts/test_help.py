@@ -91,13 +91,33 @@ def test_a_shell_completes_a_word(line: str, expected: list[str], tmp_path: Path
     assert [word.strip() for word in answer.read_text().split("\n")] == expected
 
 
-@pytest.mark.parametrize("script", ["test", "check", "demo", "install"])
+@pytest.mark.parametrize("script", ["test", "check", "demo", "docs", "gpu", "install"])
 def test_a_scripts_help_installs_nothing(script: str, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     command = [f"{tmp_path.name}/scripts/{script}", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path.parent)
     assert done.returncode == 0 and len(done.stdout) > 20 and not done.stderr
-    assert not (tmp_path / ".venv").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"scripts"}
+
+
+def test_the_gpus_script_hands_its_flags_on(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "there" / "scripts")
+    python = tmp_path / "python3"
+    python.write_text('#!/bin/sh\necho "$@" >>calls\n')
+    python.chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ["there/scripts/gpu", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env)
+
+    assert run("out", "--levels", "bramble-train").returncode == 0
+    assert run("out", "5", "--seed", "1").returncode == 0
+    speed, train, _, _, again, _ = (tmp_path / "there" / "calls").read_text().splitlines()
+    assert f"--out {tmp_path}/out/speed.json" in speed
+    assert train.endswith(f"--run-dir {tmp_path}/out/run --levels bramble-train")
+    assert again.endswith("--seed 1")
+    assert run().returncode == run("--levels").returncode == 2
 
 
 def test_the_demos_help_does_not_bring_an_old_environment_up_to_date(tmp_path: Path) -> None:
