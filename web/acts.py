@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line."""
     parser = Parser(prog="python -m web.acts", description=__doc__)
     parser.add_argument("seeds", nargs="+", type=int)
-    for seed in parser.parse_args(argv).seeds:
+    seeds = parser.parse_args(argv).seeds
+    fresh.check_seeds(seeds)
+    for seed in seeds:
         print(write(seed))
 
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import which
@@ -22,7 +23,7 @@ from cartridge.levels.splits import level_names
 from cartridge.levels.zones import ZONES, name_of
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder
+from retro_agents.ground.files import drafted_folder, make_folder
 
 CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"
@@ -35,23 +36,31 @@ LAYOUTS = 20
 
 def make_all(seeds: Sequence[int], *, out: Path) -> Iterator[Path]:
     """Makes a cartridge for each seed, and a CSV of all levels, for --levels. Yields the files.
-    Raises UserError as `make`; writes nothing if a seed or its folder is wrong."""
+    Those that this has made before stay, so that what was stopped goes on. Raises UserError as
+    `make`; writes nothing if a seed or its folder is wrong."""
+    check_seeds(seeds)
+    for seed in seeds:
+        if (folder := out / game_of(seed)).exists() and not (folder / ACTS).is_file():
+            raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
+    make_folder(out)  # before the search, which takes long
+    for seed in seeds:
+        if not (out / game_of(seed)).exists():
+            yield from make(seed, out=out)
+    name = f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
+    table = out / f"bramble-{name}.csv"
+    rows = [f"{game_of(seed)},{level}\n" for seed in seeds for level in level_names()]
+    table.write_text("game,state\n" + "".join(rows))
+    yield table
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Raises UserError if a seed is negative or that of the acts that agents train on."""
     for seed in seeds:
         if seed < 0 or seed == SEED:
             raise UserError(
                 f"--seed {seed}: expected 0 or more, and not {SEED}, "
                 "whose acts are those that agents train on"
             )
-        if (folder := out / game_of(seed)).exists():
-            raise UserError(f"{folder} exists: choose another seed or folder, or remove it")
-    make_folder(out)  # before the search, which takes long
-    for seed in seeds:
-        yield from make(seed, out=out)
-    name = f"{seeds[0]}-{seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
-    table = out / f"bramble-{name}.csv"
-    rows = [f"{game_of(seed)},{level}\n" for seed in seeds for level in level_names()]
-    table.write_text("game,state\n" + "".join(rows))
-    yield table
 
 
 def game_of(seed: int) -> str:
@@ -60,24 +69,24 @@ def game_of(seed: int) -> str:
 
 
 def make(seed: int, *, out: Path) -> Iterator[Path]:
-    """Build a seed's game in a folder. Yields the files. Raises UserError if no layout works."""
-    folder = out / game_of(seed)
+    """Build a seed's game in a folder, whole or not at all. Yields the files. Raises UserError if
+    no layout works."""
+    whole = out / game_of(seed)
     plans = list(finishable(seed))
-    yield from build([act for act, _ in plans], folder)
-    (folder / ACTS).write_text(
-        json.dumps({"seed": seed, "layouts": [act.layout for act, _ in plans]}, indent=1) + "\n"
-    )
-    yield folder / ACTS
-    for act, actions in plans:
-        status = oracle.replay(Simulator([act]), name_of(act), actions)
-        oracle.write_proof(name_of(act), actions, status, folder=folder / "proofs")
-    yield folder / "proofs"
+    with drafted_folder(whole) as folder:
+        made = [*build([act for act, _ in plans], folder), folder / ACTS, folder / "proofs"]
+        record = {"seed": seed, "layouts": [act.layout for act, _ in plans]}
+        (folder / ACTS).write_text(json.dumps(record, indent=1) + "\n")
+        for act, actions in plans:
+            status = oracle.replay(Simulator([act]), name_of(act), actions)
+            oracle.write_proof(name_of(act), actions, status, folder=folder / "proofs")
+    yield from (whole / path.relative_to(folder) for path in made)
 
 
 def build(acts: list[Act], folder: Path) -> Iterator[Path]:
-    """Build a game of these acts in a new folder of its name: the pack to run without an emulator
+    """Build a game of these acts in a folder of its name: the pack to run without an emulator
     and, if the console's compiler is installed, ROM and states. Yields the files."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name in KEPT:
         shutil.copy(build_states.FOLDER / name, folder / name)
     yield pack.write(folder, acts)
@@ -147,13 +156,15 @@ def _sources(acts: list[Act], folder: Path) -> Iterator[Path]:
 
 def _compile(folder: Path) -> None:
     """Build the ROM from the engine and the folder's sources."""
-    at = folder.resolve()
-    places = (f"GENERATED={at / 'src'}", f"BUILD={at / 'build'}", f"ROM={at / 'rom.md'}")
-    command = ("make", "-s", "-C", str(CARTRIDGE), *places, str(at / "rom.md"))
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(f"the ROM could not be built: {done.stderr.strip()[-300:]}")
-    shutil.rmtree(at / "build")
+    with tempfile.TemporaryDirectory() as place:  # to make, a space in a path is its end
+        at = Path(place)
+        shutil.copytree(folder / "src", at / "src")
+        places = (f"GENERATED={at / 'src'}", f"BUILD={at / 'build'}", f"ROM={at / 'rom.md'}")
+        command = ("make", "-s", "-C", str(CARTRIDGE), *places, str(at / "rom.md"))
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UserError(f"the ROM could not be built: {done.stderr.strip()[-300:]}")
+        shutil.copy(at / "rom.md", folder / "rom.md")
 
 
 def _states(game: str, out: Path) -> Iterator[Path]:

@@ -1,12 +1,14 @@
 """A fresh cartridge from another seed."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
+import web.acts
 from cartridge import build_states
-from cartridge.levels import fresh, oracle
+from cartridge.levels import emit, fresh, oracle
 from cartridge.levels.__main__ import main
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
@@ -66,6 +68,47 @@ def test_a_wrong_seed_or_place_is_refused_before_the_search(
     (taken / "file").touch()
     with pytest.raises(UserError, match=complaint):
         list(fresh.make_all([seed], out=tmp_path / out))
+
+
+def test_training_acts_are_not_packed_as_new_ones(monkeypatch, capsys):
+    monkeypatch.setattr(fresh, "finishable", lambda seed: pytest.fail("searched"))
+    for seeds in (["1001", str(SEED)], ["--", "-3"]):
+        with pytest.raises(SystemExit, match="2"):
+            web.acts.main(seeds)
+        assert "expected 0 or more, and not" in capsys.readouterr().err
+
+
+def test_what_was_stopped_is_made_whole_by_the_same_command(monkeypatch, tmp_path):
+    acts = [(act, [1]) for act in all_acts()]
+    searched, written = [], []
+
+    def write(folder, acts):
+        written.append(folder)
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        (folder / "acts.pack").touch()
+        return folder / "acts.pack"
+
+    monkeypatch.setattr(fresh, "which", lambda name: None)
+    monkeypatch.setattr(fresh, "finishable", lambda seed: searched.append(seed) or acts)
+    monkeypatch.setattr(fresh.pack, "write", write)
+    with pytest.raises(KeyboardInterrupt):
+        list(fresh.make_all([7, 8, 9], out=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == [fresh.game_of(7)]
+    assert all(path.exists() for path in fresh.make_all([7, 8, 9], out=tmp_path))
+    assert searched == [7, 8, 8, 9]
+    assert (tmp_path / "bramble-7-9.csv").read_text().count(",BrambleWood.Act1\n") == 3
+
+
+@pytest.mark.usefixtures("console_compiler")
+def test_a_rom_is_built_in_a_folder_with_a_space(tmp_path):
+    folder = tmp_path / "a b"
+    shutil.copytree(emit.GENERATED, folder / "src")
+    fresh._compile(folder)
+    assert (folder / "rom.md").stat().st_size > 100_000 and {*folder.iterdir()} == {
+        folder / "rom.md",
+        folder / "src",
+    }
 
 
 def test_an_act_that_cannot_be_finished_gets_another_layout(monkeypatch):
