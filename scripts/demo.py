@@ -180,6 +180,11 @@ def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
     if len(levels) != 1:
         raise UserError(f"--level takes one level as GAME:STATE, got {config.level!r}")
     check_playable(levels[0].game, levels[0].state, scenario="contest")
+    if levels[0] in parse_levels("bramble-train"):
+        raise UserError(
+            f"--level {config.level}: the shipped agents learned on it; "
+            "give one of bramble-test, such as RustCavern.Act2"
+        )
     need("matplotlib")  # the curve is drawn at the end
     shipped = load_policy(config.agent, seed=config.seed)
     return Demo(config, levels[0], numbered_folder(config.runs, "demo")), shipped
@@ -192,16 +197,17 @@ def verdict(demo: Demo) -> str:
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
     shipped = next(name for name in means if name.endswith(SHIPPED))
-    whole = demo.played[NET][: demo.ended[NET]] or demo.played[NET]
-    some = max(1, len(whole) // 4)
+    kind = "whole" if demo.ended[NET] else "unfinished"
+    learned = demo.played[NET][: demo.ended[NET]] or demo.played[NET]
+    some = max(1, len(learned) // 4)
     return (
         f"The {len(demo.played[SEARCH])} episodes of the search, from the first one on, average "
         f"{means[SEARCH] - means[best]:+z,.0f} points relative to {best}, the best simple player "
         f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
         f"{shipped}, which was trained on other levels, has {means[shipped]:,.0f}. "
-        f"A net from random weights began with {mean_of(whole[:some])} and ended with "
-        f"{mean_of(whole[-some:])}, the means of the first and the last {some} of its "
-        f"{len(whole)} whole episodes."
+        f"A net from random weights began with {mean_of(learned[:some])} and ended with "
+        f"{mean_of(learned[-some:])}, the means of the first and the last {some} of its "
+        f"{len(learned)} {kind} episodes."
     )
 
 

@@ -15,6 +15,7 @@ from scripts.demo import AFTER, NET, SEARCH, SHIPPED, DemoConfig, main, prepare,
         (["--runs", "{file}/runs"], "cannot write"),
         (["--level", "BrambleDash-Genesis-v0:Nowhere.Act1", "--runs", "{folder}"], "no state"),
         (["--level", "Airstriker-Genesis-v0:Level1", "--runs", "{folder}"], "no scenario"),
+        (["--level", "BrambleWood.Act1", "--runs", "{folder}"], "learned on it"),
         (["--agent", "nowhere", "--runs", "{folder}"], "no checkpoint at nowhere"),
         (["--search-step", "3"], "did you mean '--search-steps'?"),
         (["--search-steps", "0"], "--search-steps"),
@@ -66,7 +67,7 @@ def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
     ends = "began with 5 and ended with 600, the means of the first and the last 10 of its 40 whole"
     assert ends in said
     demo.ended[NET] = 0  # a run too short for one episode
-    assert "nan" not in verdict(demo)
+    assert "nan" not in verdict(demo) and "41 unfinished episodes" in verdict(demo)
     demo.played[SEARCH] = played(0.0, 100.0)
     said = verdict(demo)
     assert "-60 points relative to run-and-jump" in said and "too few to tell" in said
