@@ -20,6 +20,7 @@ from typing import Any
 
 from lab.attack import checkpoints, files, sessions
 from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import make_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import ROOT, store, write_result
@@ -91,6 +92,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(AttackConfig, argv, command="python -m lab.attack")
     if unknown := {*config.only} - ATTACKS.keys():
         raise UserError(f"no attack {min(unknown)!r}; expected one of: {', '.join(ATTACKS)}")
+    if config.out is not None:
+        make_folder(config.out.parent)  # before the attack, which takes long
     kinds = config.only or tuple(ATTACKS)
     tried, lost = dict.fromkeys(kinds, 0), list[str]()
     began, number = time.monotonic(), config.first
