@@ -91,14 +91,17 @@ def wrapped(usage: str, width: int = 88) -> str:
     return "\n".join([*lines, line])
 
 
-def parser_of(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser that prints the help of these words of `retro-agents`."""
+def parser_of(
+    words: Sequence[str], main: Callable[[], None] = command.main
+) -> argparse.ArgumentParser:
+    """The parser that prints the help of these words of `retro-agents`, or of another command."""
     found: list[argparse.ArgumentParser] = []
     keep = mock.patch.object(argparse.ArgumentParser, "print_help", lambda self: found.append(self))
     before = sys.argv
     try:
+        sys.argv = ["command", *words, "--help"]
         with keep, suppress(SystemExit):
-            command.main([*words, "--help"])
+            main()
     finally:
         sys.argv = before
     return found[0]

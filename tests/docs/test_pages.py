@@ -1,6 +1,7 @@
 """The code of the site and of the README runs, and the flags of all commands exist."""
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -90,19 +91,40 @@ def test_the_readmes_ten_lines(monkeypatch, tmp_path):
 
 
 def flags_of(words: list[str]) -> set[str] | None:
-    """All flags that a command takes; None if it is not one of `retro-agents` or a trainer."""
+    """All flags that a command takes; None if it is not one of this project."""
     line = " ".join(words)
     agents = [a for a in AGENTS if f"{a}.train " in line or f"-agents train {a} " in line]
     agents += ["es"] * ("es/master.py" in line)
     if agents:
         names = {name for here in kinds(find(agents[0]).Config).values() for name in here}
         return {"--preset", "--config", *map(flag_of, names), *(flag_of(f"no_{n}") for n in names)}
+    from extension.commands import parser_of
+
+    if words[:2] == ["python", "-m"] and (ROOT / words[2].partition(".")[0]).is_dir():
+        path = words[2].replace(".", "/")
+        module = words[2] if (ROOT / f"{path}.py").is_file() else f"{words[2]}.__main__"
+        before = itertools.takewhile(lambda word: word[0] != "-", words[3:])
+        return {*parser_of([*before], named(f"{module}:main"))._option_string_actions}
     found = [name for name in COMMANDS if f"{line} ".startswith(f"retro-agents {name} ")]
     if not found or found == ["train"]:
         return None
-    from extension.commands import parser_of
-
     return {*parser_of(max(found, key=len).split())._option_string_actions}
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        ("python -m cartridge.levels new --seed 7", "--seeds"),
+        ("python -m ppo2.clone --updates 20", "--demonstrations"),
+        ("python -m lab.studies ppo2 --jobs 2", "--only"),
+        ("retro-agents contest run --seeds 1", "--agent"),
+        ("retro-agents train jerk --timesteps 5", "--policy-share"),
+    ],
+)
+def test_a_commands_flags_are_known(line, flag, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    known = flags_of(line.split())
+    assert flag in known and f"{flag}x" not in known
 
 
 @pytest.mark.parametrize("page", PAGES)
