@@ -100,13 +100,15 @@ def interquartile_interval(runs: Runs) -> Interval:
 
 def improvement(one: Runs, other: Runs) -> float:
     """Returns the probability that a run of `one` beats one of `other` on the same level, averaged
-    over levels; a tie counts half (Mann and Whitney's U over the number of pairs)."""
-    return float(_better(*_by_level(one), *_by_level(other), axis=-1))
+    over the levels that both have; a tie counts half (Mann and Whitney's U over the number of
+    pairs)."""
+    first, second = map(_by_level, shared(one, other))
+    return float(_better(*first, *second, axis=-1))
 
 
 def improvement_interval(one: Runs, other: Runs) -> Interval:
     """Its interval, by a bootstrap over seeds within each level."""
-    first, second = _by_level(one), _by_level(other)
+    first, second = map(_by_level, shared(one, other))
     pairs = max((len(a) * len(b) for a, b in zip(first, second, strict=True)), default=0)
     return _bootstrap([*first, *second], _better, numbers=pairs)
 

@@ -118,6 +118,9 @@ def test_improvement_counts_pairs_of_a_level_and_ties_half():
     assert improvement(ONE, OTHER) + improvement(OTHER, ONE) == pytest.approx(1.0)
     u = stats.mannwhitneyu([1.0, 5.0, 6.0], [5.0, 0.0, 2.0]).statistic
     assert improvement({"a": ONE["a"]}, {"a": OTHER["a"]}) == pytest.approx(u / 9)
+    more = {"c": {0: 1.0}, **dict(reversed(OTHER.items()))}
+    assert improvement(ONE, more) == improvement(ONE, OTHER)
+    assert improvement_interval(ONE, more) == improvement_interval(ONE, OTHER)
     low, high = improvement_interval(ONE, OTHER)
     assert 0.0 <= low < improvement(ONE, OTHER) < high <= 1.0
 
