@@ -63,8 +63,8 @@ def pack(episodes: Sequence[Episode]) -> tuple[dict[str, Rows], list[dict[str, A
     """Converts episodes to a checkpoint's arrays, and each one's other fields, for `unpack`."""
     arrays: dict[str, Rows] = {}
     if episodes:
-        arrays["episode-actions"] = [episode.actions for episode in episodes]
-        arrays["episode-rewards"] = [episode.rewards for episode in episodes]
+        arrays["episode-actions"] = [np.asarray(one.actions, np.uint8) for one in episodes]
+        arrays["episode-rewards"] = [np.asarray(one.rewards, np.float64) for one in episodes]
     if framed := [episode.frames for episode in episodes if episode.frames is not None]:
         assert len({frames.shape[1:] for frames in framed}) == 1, "frames of one shape"
         arrays["episode-frames"] = framed

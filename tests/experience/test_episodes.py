@@ -44,6 +44,15 @@ def test_written_episodes_come_back_in_their_order(tmp_path):
                 assert type(was) is type(now) and was == now
 
 
+def test_rewards_of_any_type_come_back(tmp_path):
+    kinds = (np.int64, np.float32, np.float64)
+    rewards = [np.array([0.0, 1.0], kind) for kind in kinds]
+    written = [episode(2, actions=np.array([1, 2]), rewards=each) for each in rewards]
+    for again in episodes_of(load_checkpoint(write_episodes(tmp_path, written))):
+        assert again.rewards.dtype == np.float64 and list(again.rewards) == [0.0, 1.0]
+        assert again.actions.dtype == np.uint8 and list(again.actions) == [1, 2]
+
+
 def test_later_episodes_replace_earlier_ones_of_any_kind(tmp_path):
     for steps, framed in ((3, True), (5, False)):
         write_episodes(tmp_path, [episode(steps, framed=framed)] * 2, env_steps=steps)

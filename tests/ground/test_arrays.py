@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 import zstandard
 
 from retro_agents.ground.arrays import PIECE, pieces, whole
@@ -43,6 +44,12 @@ def test_several_arrays_are_stored_as_one(tmp_path):
         assert np.array_equal(whole(source, "x"), np.concatenate(parts))
         assert np.array_equal(np.concatenate(list(pieces(source, "x"))), np.concatenate(parts))
     assert stored.stored["x"].shape == whole(stored, "x").shape
+
+
+@pytest.mark.parametrize("other", [np.ones(2, np.float32), np.ones((2, 1), np.uint8)])
+def test_what_differs_is_not_stored_as_one(other, tmp_path):
+    with pytest.raises(TypeError, match="differs in type or shape"):
+        store(tmp_path, [np.ones(2, np.uint8), other])
 
 
 def test_the_file_is_a_plain_npy_file_inside_zstd(tmp_path):
