@@ -64,7 +64,11 @@ class SB3VecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute that all rows share, for each of the rows."""
-        return [getattr(self.envs, attr_name, None) for _ in self._get_indices(indices)]
+        return [getattr(self.envs, attr_name) for _ in self._get_indices(indices)]
+
+    def get_images(self) -> list[Any]:
+        """The current screen of each row, uint8 [H,W,3]."""
+        return [*self.envs.render()]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """No row is: episodes are counted here, as Monitor does."""

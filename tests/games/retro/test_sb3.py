@@ -1,5 +1,6 @@
 """Stable-Baselines3 takes the environment as it is."""
 
+import numpy as np
 import pytest
 
 from retro_agents.games.retro.make import make_env
@@ -33,6 +34,21 @@ def test_many_environments_are_one_of_its_own():
         assert info["TimeLimit.truncated"]
         assert info["episode_record"]["r"] == pytest.approx(100 * info["episode"]["r"])
     envs.close()
+
+
+def test_its_wrappers_take_them(tmp_path):
+    from stable_baselines3.common.vec_env import VecVideoRecorder
+
+    from retro_agents.contract.sb3 import make_sb3_vec
+
+    envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2, render_mode="rgb_array")
+    assert envs.has_attr("levels") and not envs.has_attr("nonsense")
+    filmed = VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=3)
+    filmed.reset()
+    for _ in range(4):
+        filmed.step(np.ones(2, int))
+    filmed.close()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
 
 
 def test_the_same_seed_is_the_same_play():
