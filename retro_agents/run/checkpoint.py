@@ -288,13 +288,17 @@ def agent_of(folder: Path | str) -> str:
 def load_agent(folder: Path | str, *, device: str = "cpu") -> Agent:
     """The agent saved in a checkpoint (or in a run's latest one), ready to `act`.
 
-    Calls `load(folder, device=device)` of the package that the checkpoint names.
-    Raises UserError if there is no such package or no intact checkpoint.
+    Calls `load(folder, device=device)` of the package that the checkpoint names. device: cpu, cuda,
+    cuda:N or auto. Raises UserError if there is no such package, device or intact checkpoint.
     """
     folder = latest_checkpoint(folder)
     try:
         package = find(agent_of(folder))
     except UserError as error:
         raise UserError(f"cannot load {folder}: {error}") from None
+    if device != "cpu":
+        from retro_agents.ground.device import prepare_device  # torch takes seconds to import
+
+        device = str(prepare_device(device))  # that there is none is no fault of the checkpoint
     with reading(folder):
         return package.load(folder, device=device)

@@ -6,6 +6,7 @@ import torch
 
 from retro_agents.games.retro.bramble import reference_returns
 from retro_agents.games.retro.levels import parse_levels
+from retro_agents.ground.errors import UserError
 from retro_agents.judging.evaluate import play_level
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.agents import AGENTS, shipped
@@ -45,6 +46,12 @@ def test_shipped_agents_play_as_their_checkpoint_says(name, play):
     asked = policy.act(obs, play=play)
     torch.manual_seed(1)
     assert (policy.act(obs) == asked).all()
+
+
+def test_a_device_that_is_missing_is_no_damage():
+    with pytest.raises(UserError, match="unknown device 'cup'"):
+        load_agent("ppo2", device="cup")
+    assert load_agent("ppo2", device="auto")
 
 
 def test_a_loaded_agent_acts_on_few_rows_in_one_thread_and_leaves_the_others(monkeypatch):
