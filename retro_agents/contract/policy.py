@@ -54,7 +54,7 @@ Act = TypeVar("Act", bound=Callable[..., Actions])
 
 def one_or_many(act: Act) -> Act:
     """Makes an `act` of many observations [N,C,H,W] accept a single one too, [C,H,W] -> its action.
-    Raises UserError if they have another shape than the net's."""
+    Raises UserError if they have another shape than the net's, or are not uint8."""
 
     @functools.wraps(act)
     def acting(self: Any, obs: Images, **options: Any) -> Actions:
@@ -62,6 +62,8 @@ def one_or_many(act: Act) -> Act:
             starts = options.get("starts")
             options |= {} if starts is None else {"starts": np.atleast_1d(starts)}
             return acting(self, obs[np.newaxis], **options)[0]
+        if obs.dtype != np.uint8:
+            raise UserError(f"observations are {obs.dtype}: expected uint8, 0 to 255, as they come")
         try:
             return act(self, obs, **options)
         except RuntimeError:

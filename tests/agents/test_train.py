@@ -338,5 +338,8 @@ def test_a_saved_agent_acts_alike_and_is_built_without_weights(agent, trained, t
         assert actions.min() >= 0 and actions.max() < 7
         for same in others:
             np.testing.assert_array_equal(actions, same)
+    for scaled in (obs / 255, obs[0].astype(np.float32)):
+        with pytest.raises(UserError, match="expected uint8"):
+            one.act(scaled)
     fresh = find(agent).build(to_dict(tiny(agent)))
     assert fresh.act(obs).shape == (16,) and fresh.act(obs[0]).shape == ()
