@@ -36,11 +36,11 @@ class Autoreset(VectorWrapper):
         """Begin new episodes, see `contract.envs.VectorEnv`."""
         given = dict(options or {})
         mask = given.get("reset_mask", np.ones(self.num_envs, bool))
-        if "levels" not in given:  # ended rows have taken their next level
+        if "levels" not in given and seed is None:  # ended rows have taken their next level
             here = zip(self.envs.levels, self.over, strict=True)
             given["levels"] = [level if over else None for level, over in here]
-        self.over = self.over & ~mask
         obs, infos = self.envs.reset(seed=seed, options=given)
+        self.over = self.over & ~mask
         for row in np.flatnonzero(self.over).tolist():
             obs[row] = self.last[row]
         return obs, plain(infos)

@@ -163,7 +163,7 @@ def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
         return []
     ended = np.flatnonzero(infos["_episode_record"])
     names = [name for name in infos["episode_record"] if not name.startswith("_")]
-    columns = {name: infos["episode_record"][name].tolist() for name in names}
+    columns = {name: np.asarray(infos["episode_record"][name]).tolist() for name in names}
     values = [{name: columns[name][i] for name in names} for i in ended]
     return [{**value, "env": int(i)} for value, i in zip(values, ended, strict=True)]
 

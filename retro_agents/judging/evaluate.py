@@ -23,10 +23,10 @@ from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import backend_of, make_env
 from retro_agents.games.retro.references import REFERENCES
-from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import folder_for
 from retro_agents.ground.progress import Progress

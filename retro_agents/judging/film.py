@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.video import FRAMES_PER_SECOND
+from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.ground.film import enlarged, write_video
 from retro_agents.judging.demonstrate import replayed
 from retro_agents.judging.score import Episode, as_episode

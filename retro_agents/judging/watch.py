@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from retro_agents.contract.policy import FORMER_FLAGS, Play
 from retro_agents.games.families import HELD_OUT
+from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.make import make_env
-from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.errors import command
 from retro_agents.ground.ranges import Seed
 from retro_agents.ground.window import open_window, pressed, show

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from retro_agents.contract.policy import Policy
 from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.make import make_contest_env, make_env
 from retro_agents.games.retro.recordings import read_recording
 from retro_agents.games.retro.references import REFERENCES
-from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.judging.demonstrate import action_of, level_of
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.checkpoint import load_agent

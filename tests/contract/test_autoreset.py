@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
+from retro_agents.contract.envs import ended_episodes
+
 ID = "retro_agents:BrambleDash/test-v0"
 SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 5}
 
@@ -22,6 +24,7 @@ def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_lev
         obs, _, _, truncated, infos = envs.step(right)
         begun, *_, theirs = same.step(right)
     assert truncated.all() and "final_obs" not in infos
+    assert ended_episodes(infos) == ended_episodes(theirs) and len(ended_episodes(theirs)) == 2
     np.testing.assert_array_equal(obs, np.stack(theirs["final_obs"]))
     assert list(infos["episode_record"]["l"]) == [5, 5]
     obs, rewards, _, truncated, infos = envs.step(right)

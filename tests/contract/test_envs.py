@@ -139,6 +139,48 @@ def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(make, kind):
     assert envs.levels[1] == ACTS[1]
 
 
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+@pytest.mark.parametrize("rotate_every", [0, 5])
+def test_a_seed_begins_with_the_same_levels_again(backend, rotate_every, closed):
+    levels = ",".join(
+        [*ACTS, "RustCavern.Act1", "RustCavern.Act3", "SnowRidge.Act1", "SkyIsles.Act1"]
+    )
+    settings = replace(SMALL, backend=backend)
+    envs = closed(families.make(levels, settings, num_envs=2, seed=3, rotate_every=rotate_every))
+    first, infos = envs.reset(seed=1)
+    once = played(envs, 12, seed=0)
+    assert envs.levels != list(infos["level"])
+    again, their_infos = envs.reset(seed=1)
+    assert list(infos["level"]) == list(their_infos["level"])
+    np.testing.assert_array_equal(first, again)
+    assert_same(once, played(envs, 12, seed=0))
+
+
+@pytest.mark.parametrize("kind", ("retro", "native"))
+@pytest.mark.parametrize("mask", [np.array([1, 0]), np.ones(1, bool), np.ones(3, bool)])
+def test_a_mask_of_another_kind_resets_nothing(make, kind, mask):
+    envs = make(kind)
+    envs.reset(seed=0)
+    for _ in range(4):
+        envs.step(np.ones(2, int))
+    with pytest.raises(ValueError, match=r"expected bool \[2\]"):
+        envs.reset(options={"reset_mask": mask})
+    for _ in range(5):
+        *_, infos = envs.step(np.ones(2, int))
+    assert [episode["l"] for episode in ended_episodes(infos)] == [9, 9]
+
+
+@pytest.mark.parametrize("other", [{"image_height": 24, "image_width": 20}, {"frame_stack": 4}])
+def test_states_of_other_pictures_are_refused(other, closed):
+    def made(**changes):
+        return closed(families.make(ACTS[0], replace(SMALL, **changes), num_envs=1, seed=3))
+
+    envs = made(image_height=40) if "frame_stack" in other else made()
+    envs.reset(seed=1)
+    with pytest.raises(UserError, match="pictures of another size"):
+        made(**other).restore_states(envs.save_states())
+
+
 def test_seeds_of_rows_do_not_depend_on_how_many_there_are():
     assert row_seeds(4, 3) == row_seeds(4, 8)[:3]
     assert len(set(row_seeds(4, 8) + row_seeds(5, 8))) == 16

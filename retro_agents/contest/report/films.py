@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import imageio.v2 as imageio
 
+from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.playback import screens
 from retro_agents.games.retro.recordings import read_recording
-from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.ground.film import write_video
 from retro_agents.ground.temporary import temporary_folder
 

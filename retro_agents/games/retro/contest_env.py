@@ -15,6 +15,13 @@ from retro_agents.games.retro.emulator import BUTTONS, Emulator
 from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.ground.generators import generator_state, set_generator_state
 
+FRAMES_PER_SECOND = 60
+
+
+def metadata_of(frame_skip: int) -> dict[str, Any]:
+    """Gymnasium's metadata about pictures, of which each agent step gives one."""
+    return {**METADATA, "render_fps": FRAMES_PER_SECOND / frame_skip}
+
 
 def fold(buttons: np.ndarray) -> int:
     """Buttons [n] of 0 or 1 -> one number, lowest bit first."""
@@ -30,7 +37,6 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     Source: openai/retro-contest, StochasticFrameSkip. Same draws: one uniform number per step.
     """
 
-    metadata = METADATA
     render_mode: str | None
 
     def __init__(
@@ -45,6 +51,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.emulator = Emulator(level, scenario=scenario, record_dir=record_dir)
         self.frame_skip = frame_skip
         self.stick_probability = stick_probability
+        self.metadata = metadata_of(frame_skip)
         self.render_mode = "rgb_array"
         screen = self.emulator.screen()
         self.observation_space = gymnasium.spaces.Box(0, 255, screen.shape, np.uint8)

@@ -14,9 +14,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
 from retro_agents.contract.envs import Infos, Step
-from retro_agents.contract.named import METADATA
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.contest_env import metadata_of
 from retro_agents.games.retro.engine import POINTS, cartridge
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.native_rows import Batch, Rows
@@ -48,7 +48,7 @@ class NativeVectorEnv(VectorBase):
     ) -> None:
         count = len(levels)
         super().__init__(count, config.spec())
-        self.metadata |= METADATA
+        self.metadata |= metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
         self.seed: int | None = seed
         self.sent_shape = self.env_spec.observation_shape
@@ -99,6 +99,9 @@ class NativeVectorEnv(VectorBase):
                 infos = self._add_info(infos, {"episode_record": part.episode(k)}, i)
             if begin is not None:
                 part.games.seed(k, np_random(begin)[0])
+                if level is None:
+                    part.turns[k].restart()
+                    part.games.game[k]["level_steps"] = 0
             part.start(k, level)
             self.name_levels([i])
         return self.observations(), {**infos, "level": np.array(self.levels, dtype=object)}

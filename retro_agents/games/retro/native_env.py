@@ -11,9 +11,8 @@ import gymnasium
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 
-from retro_agents.contract.named import METADATA
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.contest_env import fold
+from retro_agents.games.retro.contest_env import fold, metadata_of
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
 from retro_agents.games.retro.engine import PADS, POINTS, Cartridge, cartridge
 from retro_agents.games.retro.levels import Level, parse_level
@@ -25,7 +24,6 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     """One level for an agent, the same as with make_env's wrappers; infos lack the variables of
     the console's own time (engine.CONSOLE_ONLY)."""
 
-    metadata = METADATA
     render_mode: str | None
 
     def __init__(
@@ -42,6 +40,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         shape = config.spec().observation_shape
         self.observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(config.actions)
+        self.metadata = metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
         self.rows = Rows(
             [[level]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import zipfile
 from collections.abc import Sequence
@@ -184,6 +185,7 @@ class Rows:
             "state": games.states[i].tobytes(),
             "game": games.game[i].tobytes(),
             "obs": games.observations[i].tobytes(),
+            "shape": list(games.observations[i].shape),
             "level": str(self.levels[i]),
             "turn": [turns.index, turns.fresh],
             "recording": self.recorders[i].save() if self.recorders else None,
@@ -203,7 +205,8 @@ class Rows:
         if saved["backtracking"] != self.config.backtracking:
             flag = "--backtracking" if saved["backtracking"] else "--no-backtracking"
             raise UserError(f"the saved run was started with {flag}: resume with the same")
-        if len(saved["obs"]) != games.observations[i].nbytes:
+        shape = list(games.observations[i].shape)
+        if len(saved["obs"]) != math.prod(shape) or saved.get("shape", shape) != shape:
             raise UserError("the saved run has pictures of another size: resume with the same size")
         games.states[i] = np.frombuffer(saved["state"], np.uint8)
         games.game[i] = np.frombuffer(saved["game"], games.game.dtype)[0]

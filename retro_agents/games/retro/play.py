@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.integrations import is_native
 from retro_agents.games.retro.levels import Level, parse_levels, rows_of
 from retro_agents.games.retro.make import backend_of, make_contest_env
 from retro_agents.games.retro.splits import SPLITS, split_names
-from retro_agents.games.retro.video import FRAMES_PER_SECOND
 from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.window import open_window, show

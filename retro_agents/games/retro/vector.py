@@ -18,9 +18,9 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from retro_agents.contract.envs import Infos, Step, row_seeds
-from retro_agents.contract.named import METADATA
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.contest_env import metadata_of
 from retro_agents.games.retro.integrations import custom_folders
 from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.ground.errors import UserError
@@ -52,7 +52,8 @@ def assign_levels(
 def row_starts(
     num_envs: int, seed: int | list[int | None] | None, options: dict[str, Any] | None
 ) -> list[tuple[int, int | None, Level | None]]:
-    """Parses the arguments of `reset`: (row, its seed, its level) of each row to reset."""
+    """Parses the arguments of `reset`: (row, its seed, its level) of each row to reset. Raises
+    ValueError if the mask is not bool [N]."""
     options = options or {}
     seeds: Sequence[int | None]
     if isinstance(seed, (int, np.integer)):
@@ -61,13 +62,17 @@ def row_starts(
         seeds = [None] * num_envs if seed is None else seed
     names = options.get("levels", [None] * num_envs)
     assert len(seeds) == len(names) == num_envs, f"{len(seeds)} seeds for {num_envs} workers"
+    mask = np.asarray(options.get("reset_mask", np.ones(num_envs, bool)))
+    if mask.dtype != bool or mask.shape != (num_envs,):
+        got = f"{mask.dtype} {list(mask.shape)}"
+        raise ValueError(f"options['reset_mask'] is {got}: expected bool [{num_envs}]")
     return [
         (
             i,
             None if (begin := seeds[i]) is None else int(begin),  # NumPy's too
             parse_level(names[i]) if names[i] else None,
         )
-        for i in np.flatnonzero(options.get("reset_mask", np.ones(num_envs, bool))).tolist()
+        for i in np.flatnonzero(mask).tolist()
     ]
 
 
@@ -92,7 +97,7 @@ class RetroVectorEnv(VectorBase):
         record_dir: Path | None,
     ) -> None:
         super().__init__(len(levels), config.spec())
-        self.metadata |= METADATA
+        self.metadata |= metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
         self.seed: int | None = seed
         self.obs = np.zeros((self.num_envs, *self.env_spec.observation_shape), np.uint8)

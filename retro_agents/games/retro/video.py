@@ -7,8 +7,6 @@ from retro_agents.games.retro.playback import screens
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.film import write_video
 
-FRAMES_PER_SECOND = 60
-
 
 def film_names(recordings: Sequence[Path]) -> list[str]:
     """A name for each recording's film: its own, prefixed by as many folders as make it unique."""

@@ -49,8 +49,11 @@ class Turns:
     def __init__(self, levels: list[Level], rotate_every: int) -> None:
         self.levels = levels
         self.rotate_every = rotate_every
-        self.index = 0
-        self.steps = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with the first level again."""
+        self.index = self.steps = 0
         self.fresh = True
 
     def next(self) -> Level:
@@ -75,9 +78,11 @@ class LevelRotation(Stateful):
         self.turns = Turns(levels, rotate_every)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start options["level"], or by default the next level."""
+        """Start options["level"], or by default the next level, from a seed the first."""
         if options is not None and "level" in options:
             return self.env.reset(seed=seed, options=options)
+        if seed is not None:
+            self.turns.restart()
         return self.env.reset(seed=seed, options={**(options or {}), "level": self.turns.next()})
 
     def step(self, action: Any) -> Step:
