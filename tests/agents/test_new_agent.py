@@ -5,8 +5,6 @@ import sys
 import tomllib
 from zipfile import ZipFile
 
-import pytest
-
 from retro_agents.new_agent import main
 from tests.runs import ROOT
 
@@ -57,17 +55,6 @@ def test_a_folder_of_its_name_does_not_hide_what_pip_installed_for_editing(tmp_p
     ZipFile(wheel).extractall("site")
     look = "import site, sys; site.addsitedir(sys.argv[1]); import red_fox; assert red_fox.__file__"
     subprocess.run([sys.executable, "-c", look, tmp_path / "site"], check=True)
-
-
-@pytest.mark.parametrize("name", ["Fox", "red-fox", "class", "ppo2", "numpy", "there", "../x"])
-def test_a_name_that_no_new_package_can_have_is_refused(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "there").mkdir()
-    with pytest.raises(SystemExit) as stop:
-        main([name])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and said.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
 def test_any_name_makes_code_that_runs(tmp_path, monkeypatch):

@@ -88,33 +88,3 @@ def test_an_evaluations_episodes_are_its_seeds(tmp_path):
     result = {"seed": 4, "scores": [], "returns": {"Game:Act": [10.0, 30.0]}}
     (tmp_path / "result.json").write_text(json.dumps(result))
     assert runs_of(str(tmp_path)) == {"Game:Act": {4: 10.0, 5: 30.0}}
-
-
-@pytest.mark.parametrize(
-    ("entries", "says"),
-    [
-        (["random"], "two entries"),
-        (["random", "jerk-recoverin"], "did you mean 'jerk-recovering'"),
-        (["random", "{file}"], "is not a contest's result"),
-        (["random", "{folder}"], "neither a contest nor a run"),
-        (["random", "{evaluation}"], "holds no returns of levels"),
-        (["random", "{empty}"], "holds no returns of levels"),
-    ],
-)
-def test_what_cannot_be_compared_is_said_in_one_line(entries, says, tmp_path, capsys):
-    (tmp_path / "x.json").write_text("{}")
-    (tmp_path / "judged").mkdir()
-    (tmp_path / "judged" / "result.json").write_text("{}")
-    (tmp_path / "empty").mkdir()
-    nothing = {"seed": 0, "returns": {"Game:Act": []}}
-    (tmp_path / "empty" / "result.json").write_text(json.dumps(nothing))
-    places = {
-        "empty": tmp_path / "empty",
-        "file": tmp_path / "x.json",
-        "folder": tmp_path,
-        "evaluation": tmp_path / "judged",
-    }
-    with pytest.raises(SystemExit) as ended:
-        main([entry.format(**places) for entry in entries])
-    said = capsys.readouterr().err
-    assert ended.value.code == 2 and said.count("\n") == 1 and says in said

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from retro_agents.contest.run import main
+from tests.runs import gone, processes_of
 
 LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
 
@@ -34,28 +35,6 @@ def wait_for_episodes(out, count):
                 return rows
         time.sleep(0.05)
     raise AssertionError("no episode")
-
-
-def processes_of(out):
-    """Whoever names the folder in its command line, this test apart."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (entry / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if str(out) in text and int(entry.name) != os.getpid():
-            found.append(int(entry.name))
-    return found
-
-
-def gone(out):
-    deadline = time.monotonic() + 30
-    while processes_of(out):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

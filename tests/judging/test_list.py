@@ -77,12 +77,3 @@ def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
     assert list(listing.lines("runs", str(tmp_path))) == [f"{tmp_path}  saved at 5 steps"]
     (run.checkpoints / "step-000000005").rename(run.checkpoints / "step-000000005.damaged")
     assert not run.has_checkpoint
-
-
-def test_what_is_not_there_is_said():
-    for what, of in (("levels", "nowhere"), ("presets", "nobody"), ("runs", "no/such")):
-        with pytest.raises(UserError):
-            list(listing.lines(what, of))
-    for what in ("agents", "splits"):
-        with pytest.raises(UserError, match=f"leave it out with {what}"):
-            list(listing.lines(what, "ppo2"))

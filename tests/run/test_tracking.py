@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.settings import RunSettings
 from retro_agents.run.tracking import begin
 
 
@@ -79,14 +78,3 @@ def test_what_cannot_begin_is_one_line(name, options, says, mlflow, monkeypatch,
     monkeypatch.setitem(sys.modules, "trackio", SimpleNamespace())
     with pytest.raises(UserError, match=says):
         begin(name, tmp_path, config={}, options=options)
-
-
-@pytest.mark.parametrize("words", ["project", "owner=us", "tags=", "mode=a mode=b"])
-def test_options_that_nobody_takes_are_refused(words):
-    with pytest.raises(UserError, match="expected KEY=VALUE"):
-        RunSettings(track="wandb", track_with=words)
-
-
-def test_a_service_that_nobody_knows_is_refused():
-    with pytest.raises(UserError, match="bad --track 'wandbb'; expected wandb, trackio, mlflow"):
-        RunSettings(track="wandbb")

@@ -14,6 +14,8 @@ MISTAKES = {
         ("", "required: NAME"),
         ("fox owl", "'owl' belongs to no flag; see --help"),
         ("3fox", "lower-case letters"),
+        ("Fox", "lower-case letters"),
+        ("red-fox", "lower-case letters"),
         ("é", "lower-case letters"),
         ("__init__", "lower-case letters"),
         ("fox/../owl", "lower-case letters"),
@@ -44,6 +46,8 @@ MISTAKES = {
         ("random jerk-hybri", "did you mean 'jerk-hybrid'"),
         ("random file", "neither a contest nor a run"),
         ("random bad.json", "not a contest's result"),
+        ("random judged", "holds no returns of levels"),
+        ("random empty", "holds no returns of levels"),
         ("random,jerk-hybrid folder", "join only run folders"),
         ("random run", "run/config.json is neither valid"),
         ("random jerk-hybrid --plot x.txt", ".png"),
@@ -55,6 +59,12 @@ MISTAKES = {
         ("--search gamma", "FIELD=LOW:HIGH"),
         ("--search gamma=0.9:0.1", "FIELD=LOW:HIGH"),
         ("--search gamma=nan:1", "FIELD=LOW:HIGH"),
+        ("--search gamma=0.9,0.9", "FIELD=LOW:HIGH"),
+        ("--search hidden=1:inf", "FIELD=LOW:HIGH"),
+        ("--search hidden=0:9", "hidden"),
+        ("--search hidden=0.4:40", "hidden"),
+        ("--search gamma=0.1:0.2 gamma=0.3:0.4", "each field once"),
+        ("--search gamma=0.1:0.9 --grid hidden=1,2", "give one of --grid"),
         ("--search gama=0.1:0.9", "did you mean 'gamma'"),
         ("--search gamma=0.1:9", "from 0 to 1"),
         ("--search seed=1,2", "the sweep itself sets that"),
@@ -97,7 +107,7 @@ MISTAKES = {
         ("--browser yes", "no folder yes"),
     ],
     "train": [
-        (f"{TRAIN} --track wandb2", "bad --track 'wandb2'"),
+        (f"{TRAIN} --track wandb2", "bad --track 'wandb2'; expected wandb, trackio, mlflow"),
         (f"{TRAIN} --track json", "PACKAGE.MODULE:FUNCTION"),
         (f"{TRAIN} --track :begin", "PACKAGE.MODULE:FUNCTION"),
         (f"{TRAIN} --track none_such:begin", "No module named 'none_such'"),
@@ -107,6 +117,8 @@ MISTAKES = {
         (f"{TRAIN} --track-with project=x", "no effect without --track"),
         (f"{TRAIN} --track json:loads --track-with project", "KEY=VALUE"),
         (f"{TRAIN} --track json:loads --track-with projct=x", "KEY=VALUE"),
+        (f"{TRAIN} --track json:loads --track-with tags=", "KEY=VALUE"),
+        (f"{TRAIN} --track json:loads --track-with mode=a,mode=b", "KEY=VALUE"),
         ("jerq", "did you mean 'jerk'"),
     ],
     "list": [
@@ -124,6 +136,15 @@ MISTAKES = {
     ],
 }
 
+FILES = {
+    "file": "",
+    "bad.json": "{}",
+    "judged/result.json": "{}",
+    "empty/result.json": '{"seed": 0, "returns": {"Game:Act": []}}',
+    "run/episodes.csv": "step,level,r\n",
+    "run/config.json": "{",
+}
+
 
 @pytest.mark.parametrize(
     ("command", "words", "says"),
@@ -132,10 +153,9 @@ MISTAKES = {
 def test_a_mistake_is_one_line(command, words, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [])  # which main replaces
-    for path, text in (("file", ""), ("bad.json", "{}"), ("run/episodes.csv", "step,level,r\n")):
+    for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)
-    (tmp_path / "run" / "config.json").write_text("{")
     (tmp_path / "folder").mkdir()
     (tmp_path / "full" / "of").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))

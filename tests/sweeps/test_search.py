@@ -144,31 +144,6 @@ def test_the_agents_own_runs_are_searched():
     assert all(run["score"] == pytest.approx(6.0) for run in runs().values())  # the last rows' mean
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["gamma=0.9:0.1"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
-        (["gamma=0.1"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
-        (["gamma=0.1:0.2", "gamma=0.3:0.4"], "each field once"),
-        (["gamma=0.1:2"], "gamma"),
-        (["hidden=0:9"], "hidden"),
-        (["hidden=1:inf"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
-        (["hidden=0.4:40"], "hidden"),
-        (["gamma=0.9, 0.9"], "expected FIELD=LOW:HIGH or FIELD=A,B"),
-        (["nothing=1:2"], "no field 'nothing'"),
-        (["seed=1:9"], "the sweep itself sets that"),
-        (["gamma=0.1:0.9", "--engine", "slurm"], "not with --engine slurm"),
-        (["gamma=0.1:0.9", "--grid", "hidden=1,2"], "give one of --grid"),
-        (["gamma=0.1:0.9", "--trials", "0"], "trials"),
-    ],
-)
-def test_what_cannot_be_searched_is_refused_in_one_line(words, says, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["--agent", "toy", "--out", "runs", "--search", *words])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and says in said and said.count("\n") == 1
-
-
 def test_another_search_is_not_gone_on_with(played, capsys):
     search_for("--trials", "1")
     with pytest.raises(SystemExit):

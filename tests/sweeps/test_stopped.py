@@ -1,15 +1,13 @@
 """However a sweep or a study ends, its runs end with it."""
 
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from tests.runs import ROOT
+from tests.runs import ROOT, gone
 
 STUDY = """
 levels: BrambleDash-Genesis-v0:RustCavern.Act2
@@ -17,19 +15,6 @@ seeds: 1
 steps: 20
 kinds: {waiting: {run: toy.train, flags: --gamma=0.5}}
 """
-
-
-def living(out):
-    """Processes whose command line names the folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (entry / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if str(out) in text and int(entry.name) != os.getpid():
-            found.append(int(entry.name))
-    return found
 
 
 @pytest.mark.parametrize(
@@ -60,7 +45,4 @@ def test_no_run_outlives_the_command_that_began_it(command, number, code, tmp_pa
             time.sleep(0.01)
         process.send_signal(number)
         assert process.wait(30) == code
-    deadline = time.monotonic() + 30
-    while found := living(out):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.01)
+    assert gone(out)
