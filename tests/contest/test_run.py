@@ -279,45 +279,6 @@ def test_a_job_that_is_refused_lets_the_running_ones_end(tmp_path):
     assert FakeJob.ended == [1]
 
 
-@pytest.mark.parametrize(
-    ("flags", "word"),
-    [
-        (["--agent", "rainbo"], "did you mean 'rainbow'"),
-        (["--agent", "json"], "no agent 'json'"),
-        (["--agent", "nowhere.at.all:play"], "no source file"),
-        (["--agent", "time:sleep"], "no source file of module 'time'"),
-        (["--agent", "example_agent:pray"], "no function 'pray'"),
-        (["--agent", "random", "--checkpoint", "x"], "takes no --checkpoint"),
-        (["--agent", "random", "--mode", "frozen", "--play", "best"], "takes no --play"),
-        (["--agent", "random", "--", "--hidden", "3"], "takes no settings"),
-        (["--agent", "rainbow", "--mode", "frozen"], "frozen needs --checkpoint DIR"),
-        (["--agent", "rainbow", "--checkpoint", "/nowhere"], "no checkpoint"),
-        (["--agent", "rainbow", "--", "--num-envs", "3"], "set by the contest"),
-        (["--agent", "rainbow", "--", "--num_envs=3"], "set by the contest"),
-        (["--agent", "rainbow", "--", "--frame-skip", "8"], "set by the contest"),
-        (["--agent", "rainbow", "--", "--sight-every", "5000"], "set by the contest"),
-        (["--agent", "impala", "--", "--preset", "fast", "--actors", "1"], "set by the contest"),
-        (["--agent", "rainbow", "--", "--actors=1"], "--actors after -- is set by the contest"),
-        (["--agent", "jerk", "--", "--record"], "--record after -- is set by the contest"),
-        (["--agent", "rainbow", "--", "--ray-address", "auto"], "set by the contest"),
-        (["--agent", "rainbow", "--", "--backend", "emulator"], "set by the contest"),
-        (["--agent", "rainbow", "--", "--hiden", "3"], "did you mean '--hidden'"),
-        (["--agent", "random", "--levels", "BrambleDash-Genesis-v0:No.Act1"], "no state"),
-        (["--agent", "random", "--levels", "procgen:coinrun"], "retro-agents procgen evaluate RUN"),
-        (["--agent", "random", "--workers", "0"], "--workers 0: expected a whole number"),
-        (["--agent", "random", "--wall-clock", "soon"], "length of time"),
-    ],
-)
-def test_mistakes_of_the_user_are_one_line(tmp_path, flags, word, capsys):
-    at = flags.index("--") if "--" in flags else len(flags)
-    with pytest.raises(SystemExit) as stop:
-        main([*flags[:at], "--out", str(tmp_path / "out"), *flags[at:]])
-    assert stop.value.code == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and word in error
-    assert error.count("\n") == 1
-
-
 def test_other_agent_in_the_same_folder_is_refused(copied, capsys):
     for agent, flags, word in (
         ("hold-right", (), "name random, not hold-right"),

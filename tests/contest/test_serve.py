@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retro_agents.contest.serve import main
 from retro_agents.contest.wire.client import RemoteEnv
 from retro_agents.contest.wire.limits import parse_seconds
 from retro_agents.contest.wire.protocol import ServerDisconnectError, TimestepTimeoutError
@@ -109,17 +108,3 @@ def test_lengths_of_time_are_read_and_others_refused():
     for text in ("", "soon", "-1h", "1d", "nan"):
         with pytest.raises(UserError, match="length of time"):
             parse_seconds(text)
-
-
-def test_mistakes_of_the_user_are_one_line(tmp_path, capsys):
-    for flags, word in (
-        ([LEVEL.game, "Nowhere.Act1"], "no state"),
-        ([LEVEL.game, LEVEL.state, "--timesteps", "0"], "timesteps"),
-        ([LEVEL.game, LEVEL.state, "--wall-clock", "late"], "length of time"),
-    ):
-        with pytest.raises(SystemExit) as stop:
-            main([*flags, "--dir", str(tmp_path / "new")])
-        assert stop.value.code == 2
-        error = capsys.readouterr().err
-        assert error.startswith("error: ") and word in error
-        assert error.count("\n") == 1

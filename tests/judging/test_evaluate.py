@@ -13,7 +13,7 @@ from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.games.retro.references import reference
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.evaluate import HOLDS, agent_in, made_out, main, play_level
@@ -150,30 +150,6 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
             main(command)
         assert f"given already holds {what}" in capsys.readouterr().err
         (Path("given") / name).unlink()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"agent": "nowhere"}, "checkpoint"),
-        ({"episodes": "0"}, "--episodes 0: expected a whole number"),
-        ({"out": f"{__file__}/below"}, "give a writable place"),
-        *(({"agent": name, "play": "best"}, "leave out --play") for name in REFERENCES),
-        ({"agent": str(PRETRAINED), "device": "gpu"}, "unknown device"),
-        ({"levels": "procgen:coinrun"}, "retro-agents procgen evaluate RUN"),
-        ({"levels": f"{LEVEL},SonicTheHedgehog-Genesis:GreenHillZone.Act1"}, "ROM"),
-    ],
-)
-def test_bad_input_is_one_line(change, words, capsys):
-    values = {"agent": "random", "episodes": "1", "levels": str(LEVEL)} | change
-    arguments = [values.pop("agent")]
-    for name, value in values.items():
-        arguments += [f"--{name}", value]
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1 and words in lines[0]
 
 
 def test_agent_sees_what_it_was_trained_with_and_plays_by_the_contests_rules():

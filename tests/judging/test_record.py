@@ -81,22 +81,3 @@ def test_recorded_actions_played_again_show_the_same(recorded):
         obs, rewards, *_ = envs.step(np.array([one.actions[step] for one in ordered]))
         assert rewards.tolist() == [one.rewards[step] for one in ordered]
     envs.close()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["expert", "--levels", "bramble-test"], "BrambleWood.Act3 is held out"),
-        (["expert", "--play", "best"], "an expert has no other way to play"),
-        (["no-such-run"], "no checkpoint at no-such-run"),
-        (["expert", "--out", "."], "exists: give another --out"),
-        (["expert", "--out", "/proc/x/y"], "cannot write /proc/x/y"),
-    ],
-)
-def test_what_cannot_be_recorded_is_refused_in_a_line(capsys, tmp_path, arguments, complaint):
-    out = [] if "--out" in arguments else ["--out", str(tmp_path / "shown")]
-    with pytest.raises(SystemExit) as stop:
-        main([*arguments, *out])
-    assert stop.value.code == 2
-    error = capsys.readouterr().err
-    assert complaint in error and error.count("\n") == 1

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from retro_agents.command import main
+from retro_agents.games.retro.references import REFERENCES
 from tests.runs import ROOT
 
 BOARD = f"--board {ROOT / 'leaderboard'}"
@@ -118,8 +119,54 @@ MISTAKES = {
         (f"{TRAIN} --track json:loads --track-with project", "KEY=VALUE"),
         (f"{TRAIN} --track json:loads --track-with projct=x", "KEY=VALUE"),
         (f"{TRAIN} --track json:loads --track-with tags=", "KEY=VALUE"),
-        (f"{TRAIN} --track json:loads --track-with mode=a,mode=b", "KEY=VALUE"),
         ("jerq", "did you mean 'jerk'"),
+    ],
+    "evaluate": [
+        ("nowhere", "checkpoint"),
+        ("random --episodes 0", "--episodes 0: expected a whole number"),
+        ("random --out file/below", "give a writable place"),
+        *((f"{name} --play best", "leave out --play") for name in REFERENCES),
+        ("ppo2 --device gpu", "unknown device"),
+        ("random --levels procgen:coinrun", "retro-agents procgen evaluate RUN"),
+        ("random --levels SonicTheHedgehog-Genesis:GreenHillZone.Act1", "ROM"),
+    ],
+    "record": [
+        ("expert --out new --levels bramble-test", "BrambleWood.Act3 is held out"),
+        ("expert --out new --play best", "an expert has no other way to play"),
+        ("no-such-run --out new", "no checkpoint at no-such-run"),
+        ("expert --out .", "exists: give another --out"),
+        ("expert --out /proc/x/y", "cannot write /proc/x/y"),
+    ],
+    "contest serve": [
+        ("BrambleDash-Genesis-v0 Nowhere.Act1 --dir new", "no state"),
+        ("BrambleDash-Genesis-v0 RustCavern.Act2 --dir new --timesteps 0", "timesteps"),
+        ("BrambleDash-Genesis-v0 RustCavern.Act2 --dir new --wall-clock late", "length of time"),
+    ],
+    "contest run": [
+        ("--agent rainbo", "did you mean 'rainbow'"),
+        ("--agent json", "no agent 'json'"),
+        ("--agent nowhere.at.all:play", "no source file"),
+        ("--agent time:sleep", "no source file of module 'time'"),
+        ("--agent tests.contest.example_agent:pray", "no function 'pray'"),
+        ("--agent random --checkpoint x", "takes no --checkpoint"),
+        ("--agent random --mode frozen --play best", "takes no --play"),
+        ("--agent random -- --hidden 3", "takes no settings"),
+        ("--agent rainbow --mode frozen", "frozen needs --checkpoint DIR"),
+        ("--agent rainbow --checkpoint /nowhere", "no checkpoint"),
+        ("--agent rainbow -- --num-envs 3", "set by the contest"),
+        ("--agent rainbow -- --num_envs=3", "set by the contest"),
+        ("--agent rainbow -- --frame-skip 8", "set by the contest"),
+        ("--agent rainbow -- --sight-every 5000", "set by the contest"),
+        ("--agent impala -- --preset fast --actors 1", "set by the contest"),
+        ("--agent rainbow -- --actors=1", "--actors after -- is set by the contest"),
+        ("--agent jerk -- --record", "--record after -- is set by the contest"),
+        ("--agent rainbow -- --ray-address auto", "set by the contest"),
+        ("--agent rainbow -- --backend emulator", "set by the contest"),
+        ("--agent rainbow -- --hiden 3", "did you mean '--hidden'"),
+        ("--agent random --levels BrambleDash-Genesis-v0:No.Act1", "no state"),
+        ("--agent random --levels procgen:coinrun", "retro-agents procgen evaluate RUN"),
+        ("--agent random --workers 0", "--workers 0: expected a whole number"),
+        ("--agent random --wall-clock soon", "length of time"),
     ],
     "list": [
         ("", "required: WHAT"),
