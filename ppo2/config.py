@@ -166,6 +166,9 @@ class PPO2Config:
                 f"--rnd learns from a rollout's steps in minibatches: rollout_steps "
                 f"({self.rollout_steps}) must be a multiple of minibatches ({self.minibatches})"
             )
+        if self.rnd and (self.rnd_gamma if self.bonus_apart else self.gamma) == 1.0:
+            field = "rnd_gamma" if self.bonus_apart else "gamma"
+            raise UserError(f"{field} 1: --rnd's bonus has no end; give less, such as 0.99")
         if self.novelty and self.env.spec().family == "procgen":
             raise UserError("--novelty is for the contest's reward, which Procgen lacks: try --rnd")
         if self.recurrent == "none" and self.sequence_steps != 1:

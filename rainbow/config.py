@@ -106,7 +106,7 @@ class RainbowConfig:
     """Exponent of the importance weights at the end; it changes linearly."""
     priority_beta_steps: Natural = learning(0, only_with="prioritised")
     """Agent steps until then; 0: all timesteps of the run."""
-    priority_epsilon: NonNegative = learning(0.1, only_with="prioritised")
+    priority_epsilon: Positive = learning(0.1, only_with="prioritised")
     """Added to every loss before it becomes a priority."""
     initial_priorities: bool = learning(False)
     """Give new transitions their own loss as priority, as Ape-X's actors do; otherwise the largest

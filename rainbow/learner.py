@@ -16,9 +16,11 @@ from torch import Tensor, nn
 from rainbow.config import RainbowConfig
 from retro_agents.experience.replay import Batch
 from retro_agents.ground.device import computes_in_bf16
+from retro_agents.nets.blocks import SpectralConv, StandardisedConv
 from retro_agents.nets.encoders import Encoder
 from retro_agents.nets.heads import QHead
 from retro_agents.nets.noisy import Noise
+from retro_agents.nets.pixels import PixelConv
 from retro_agents.run.optimiser import Adam
 
 
@@ -161,6 +163,11 @@ class TensorBatch:
     weights: Tensor
 
 
+COMPUTE_WEIGHTS = (PixelConv, SpectralConv, StandardisedConv)
+"""Layers that compute with their weights. From weights in bf16 they would get others than from the
+online net's: a number of bf16, divided by 255, is always rounded up."""
+
+
 class Learner:
     """The online net, the target net and Adam. Only `update` and `copy_target` change them."""
 
@@ -171,6 +178,10 @@ class Learner:
         if self.half:  # cast once per copy instead of once per update
             for part in (self.target.encoder, *self.target.head.inner_layers()):
                 part.to(torch.bfloat16)
+            for layer in self.target.encoder.modules():
+                if isinstance(layer, COMPUTE_WEIGHTS):
+                    layer.float()
+            self.copy_target()
         self.z = support(config, device)
         self.optimiser = Adam(
             net.parameters(), lr=config.learning_rate, eps=config.adam_epsilon, fused=True

@@ -46,7 +46,7 @@ class SACConfig:
     """Exponent of the priorities (with prioritised)."""
     priority_beta: NonNegative = learning(0.4, only_with="prioritised")
     """Exponent of the importance weights (with prioritised)."""
-    priority_epsilon: NonNegative = learning(1e-6, only_with="prioritised")
+    priority_epsilon: Positive = learning(1e-6, only_with="prioritised")
     """Added to every error before it becomes a priority (with prioritised)."""
 
     learning_starts: Natural = fixed(20_000, group="Learning")

@@ -38,6 +38,13 @@ def test_a_flag_of_another_program_is_answered(name, said):
 
 
 @pytest.mark.parametrize(
+    ("flags", "field"), [([], "gamma"), (["--rnd-values", "two"], "rnd_gamma")]
+)
+def test_a_bonus_without_end_is_refused(flags, field):
+    assert f"{field} 1: " in said_to("--rnd", "1", f"--{field}", "1", *flags)
+
+
+@pytest.mark.parametrize(
     ("flags", "why"),
     [
         (["--novelty", "1"], "which Procgen lacks"),

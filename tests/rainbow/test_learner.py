@@ -237,7 +237,29 @@ def test_auto_is_what_the_net_learns_in(monkeypatch, has):
     learner = Learner(make_net(config), config, device=CPU)
     assert learner.half == has
     dtype = torch.bfloat16 if has else torch.float32
-    assert {p.dtype for p in learner.target.encoder.parameters()} == {dtype}
+    later = [p for name, p in learner.target.encoder.named_parameters() if "0" not in name]
+    assert {p.dtype for p in later} == {dtype}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"encoder": "nature"},
+        {"encoder": "data-efficient"},
+        {"encoder": "impala", "encoder_parts": "max-pool,spectral-norm"},
+        {"encoder": "impala", "encoder_parts": "group-norm,weight-standardisation"},
+        {"encoder": "mobilenet"},
+    ],
+    ids=str,
+)
+def test_the_target_net_sees_what_the_online_net_sees(settings):
+    """With equal weights: in bf16 its pixels' weights were 0.2 % too large, always."""
+    torch.manual_seed(0)
+    config = replaced(SMALL, precision="bf16", **settings)
+    learner = Learner(make_net(config), config, device=CPU)
+    obs = torch.from_numpy(random_batch().obs)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        assert torch.equal(learner.net.encoder(obs), learner.target.encoder(obs))
 
 
 @pytest.mark.parametrize("settings", [{"quantiles": 8}, {"distributional": False}], ids=str)
