@@ -28,18 +28,22 @@ def changed(tmp_path):
             path.write_text(text) if text else path.unlink()
         subprocess.run([*git, "add", "-A"], **here)
         subprocess.run([*git, "commit", "-qm", "a"], **here)
-        return subprocess.run([*git, "rev-parse", "HEAD"], **here).stdout.strip()
 
     def found(files):
-        subprocess.run([*git, "init", "-q"], **here)
-        base = commit({ENTRY: '{"steps": 0}', "entries/mine/net": "a", "page.md": "a"})
+        """The pull request's branch is older than a commit of main."""
+        subprocess.run([*git, "init", "-qb", "main"], **here)
+        commit({ENTRY: '{"steps": 0}', "entries/mine/net": "a", "page.md": "a"})
+        subprocess.run([*git, "switch", "-qc", "theirs"], **here)
         commit(files)
+        subprocess.run([*git, "switch", "-q", "main"], **here)
+        commit({"results/2/old/result.json": "b"})
+        subprocess.run([*git, "merge", "-qm", "a", "theirs"], **here)
         subprocess.run([*git, "clean", "-fdq"], **here)
         names = ("RUNNER_TEMP", "GITHUB_OUTPUT")
-        env = os.environ | {"BASE": base, **{name: str(tmp_path / name) for name in names}}
+        env = os.environ | {name: str(tmp_path / name) for name in names}
         (tmp_path / "RUNNER_TEMP").mkdir()
         done = subprocess.run(["bash", "-ec", SCRIPT], **here | {"check": False}, env=env)
-        return (tmp_path / "GITHUB_OUTPUT").read_text().strip() if not done.returncode else None
+        return (tmp_path / "GITHUB_OUTPUT").read_text() if not done.returncode else None
 
     return found
 
@@ -51,12 +55,14 @@ ENTRIES = [
     ({ENTRY: '{"steps": 200000}'}, "entries="),
     ({ENTRY: "", "entries/mine/net": ""}, "entries="),
     ({"README.md": "b"}, "entries="),
+    ({"entries/mine/größe": "b"}, "entries=leaderboard/entries/mine"),
 ]
 
 
 @pytest.mark.parametrize(("files", "entries"), ENTRIES)
 def test_changed_entries_are_scored_if_there_is_time(changed, files, entries):
-    assert changed(files) == entries
+    base, found = changed(files).splitlines()
+    assert found.strip() == entries and base.startswith("base=")
 
 
 @pytest.mark.parametrize(
