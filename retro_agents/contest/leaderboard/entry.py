@@ -40,6 +40,10 @@ class Pretraining(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hardware: Text
 
 
+Word = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*\Z")]
+"""An argument of a program."""
+
+
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of entry.json."""
 
@@ -63,7 +67,7 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     entry's own."""
     onnx: str = ""
     """A net that `retro-agents export` wrote, in the entry."""
-    command: list[str] = []
+    command: list[Word] = []
     """A command that speaks the contest's protocol; it starts in a copy of the entry's folder."""
     image: Annotated[str, msgspec.Meta(pattern=r"\A(|[^-\s]\S*@sha256:[0-9a-f]{64})\Z")] = ""
     """A container's image that does so, as NAME@sha256:DIGEST."""
@@ -114,7 +118,10 @@ def read_entry(folder: Path) -> Entry:
         raise UserError(f"{path}: an ONNX net does not learn, so its steps are 0; {HELP}")
     if facts.onnx:
         need("onnxruntime")
-        inside(folder, facts.onnx)
+        if not inside(folder, facts.onnx).is_file():
+            raise UserError(f"{path}: {facts.onnx} is no file; {HELP}")
+    if facts.command and not facts.command[0]:
+        raise UserError(f"{path}: command names no program; {HELP}")
     if facts.agent == ORACLE and folder.resolve().name != ORACLE:
         raise UserError(f"{path}: the oracle is a reference, which nobody else enters; {HELP}")
     if any(map(asks_for_help, facts.flags)):
@@ -146,6 +153,8 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
         if name == "--config":
             inside(folder, value or after)
     learns = is_package(facts.agent) and facts.steps > 0
+    if learns and facts.play:
+        raise UserError(f"{folder / FILE}: play is for an agent whose steps are 0; {HELP}")
     mode: Any = "adapt" if learns or facts.agent in REFERENCES else "frozen"
     device = "cpu" if facts.machine == "cpu" else "auto"
     with contextlib.chdir(folder):  # as it starts

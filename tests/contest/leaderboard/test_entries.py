@@ -45,6 +45,13 @@ BAD = [
     ({"agent": "ppo3"}, "no agent 'ppo3'"),
     ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
     ({"image": "busybox"}, "at `$.image`"),
+    ({"onnx": "."}, ". is no file"),
+    ({"command": [""]}, "command names no program"),
+    ({"command": ["a\0b"]}, "at `$.command[0]`"),
+    (
+        {"agent": "ppo2", "checkpoint": "ppo2", "steps": 50_000, "play": "best"},
+        "play is for an agent whose steps are 0",
+    ),
     ({"agent": "oracle"}, "the oracle is a reference"),
     ({"agent": "jerk", "steps": 50_000, "flags": ["--help"]}, "a flag that asks for help"),
     ({"agent": "jerk", "steps": 50_000, "flags": ["-h"]}, "asks for help is no setting"),
