@@ -17,6 +17,8 @@ MISTAKES = {
         ("3fox", "lower-case letters"),
         ("Fox", "lower-case letters"),
         ("red-fox", "lower-case letters"),
+        ("fox_", "lower-case letters"),
+        ("x" * 300, "lower-case letters"),
         ("é", "lower-case letters"),
         ("__init__", "lower-case letters"),
         ("fox/../owl", "lower-case letters"),
