@@ -14,6 +14,7 @@ from typing import Any, final
 from rich.console import Console
 from rich.table import Table
 
+from retro_agents.contest.match.folder import facts_of, read_facts
 from retro_agents.contest.match.scores import ContestScores, read_scores
 from retro_agents.contest.stored import read_evaluation, read_stored, shipped, stored_file
 from retro_agents.contract.envs import CONTEST_RETURNS
@@ -93,8 +94,9 @@ def runs_of(entry: str) -> Runs:
 
 def contest_of(entry: str) -> ContestScores | None:
     """The scores of a contest's folder or stored result; None if the entry is neither."""
-    if (Path(entry) / "contest.json").is_file():
-        return read_scores(Path(entry))
+    if (path := Path(entry) / "contest.json").is_file():
+        planned = facts_of(read_facts(path.parent), path).planned
+        return read_scores(path.parent, planned=planned)
     stored = stored_file(entry)
     return read_stored(stored)[1] if stored else None
 
@@ -121,7 +123,7 @@ def remarks(contests: Mapping[str, ContestScores]) -> list[str]:
 
 def labels_of(entries: Sequence[str]) -> dict[str, str]:
     """Label -> entry: the names of its folders, or all of it if two have the same."""
-    names = [",".join(Path(part).name for part in entry.split(",")) for entry in entries]
+    names = [",".join(Path(part).resolve().name for part in entry.split(",")) for entry in entries]
     return {
         name if names.count(name) == 1 else entry: entry
         for name, entry in zip(names, entries, strict=True)
@@ -203,7 +205,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if single := [one.label for one in found if one.seeds < 2]:
         print(
             f"An interval needs two seeds or more, and {', '.join(single)} has one: join runs by "
-            "commas, such as runs/a0,runs/a1."
+            "commas, such as runs/a0,runs/a1, or play a contest with more --seeds."
         )
 
 

@@ -39,6 +39,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import wrap_agent
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.names import find_here_too
 from retro_agents.ground.processes import hold_leash
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.judging.policies import load_policy
@@ -122,22 +123,25 @@ def play_function(
 
 def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
     """Let a package's own loop play and learn, and save the agent in run_dir/agent. If the clock
-    ends the loop, save the agent of its last checkpoint.
+    or the last step ends the loop, save the agent of its last checkpoint.
 
-    The run itself is in run_dir/training. Its last checkpoint is removed: with a replay it is
+    The run itself is in run_dir/training. Its checkpoints are removed: with a replay they are
     large, and a run on a contest's level cannot be resumed.
     """
     run = find_given(agent.name).run
-    RunFolder(Path(config.run.run_dir)).check_free()  # the level accepts one connection only
+    folder = RunFolder(Path(config.run.run_dir))
+    folder.check_free(instead="remove that folder")  # the level accepts one connection only
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
         try:
             learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
-        except WallClockTimeoutError:  # what was learned since the last checkpoint is lost
+        except (TimestepTimeoutError, WallClockTimeoutError):
             with contextlib.suppress(UserError):  # there may be no checkpoint
+                # What was learned since the last one is lost.
                 load_agent(config.run.run_dir).save(run_dir / "agent")
+            shutil.rmtree(folder.checkpoints, ignore_errors=True)
             raise
     learned.save(run_dir / "agent")
-    shutil.rmtree(Path(config.run.run_dir) / "checkpoints", ignore_errors=True)
+    shutil.rmtree(folder.checkpoints, ignore_errors=True)
 
 
 def leave() -> None:
@@ -154,6 +158,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(PlayerConfig, own, command="retro-agents contest play")
     if config.leash:
         hold_leash(leave)
+    find_here_too()
     agent = resolve(
         Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)
     )

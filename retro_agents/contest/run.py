@@ -203,7 +203,7 @@ def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]])
         found = read_scores(out, planned=planned)
     except UserError:  # nothing was played
         return
-    if not any(one.steps for one in found.played):
+    if not any(one.steps or one.status == "complete" for one in found.played):
         return
     mode = f" ({facts['mode']})" if facts["mode"] else ""
     title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"

@@ -9,6 +9,7 @@ import pytest
 
 from jerk.train import main as train_jerk
 from rainbow.train import main as train_rainbow
+from retro_agents.contest.compare import contest_of, remarks
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import difference, job_folders
 from retro_agents.contest.run import main, run_all
@@ -168,6 +169,21 @@ def test_the_pages_function_plays_until_the_limit(tmp_path):
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (100, "complete")
     assert len(result["agent"]["code_sha256"]) == 64
+
+
+def test_an_agent_that_leaves_at_once_is_in_the_table(tmp_path, monkeypatch):
+    """Files of the user hide no modules from the contest's processes."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("statistics", "jerk"):
+        Path(f"{name}.py").write_text("raise RuntimeError")
+    contest(tmp_path / "out", "example_agent:nothing")
+    assert "the agent left" in (tmp_path / "out" / "table.md").read_text()
+    assert [job["status"] for job in jobs(tmp_path / "out").values()] == ["complete"]
+    facts = json.loads(Path("out/contest.json").read_text())
+    facts["planned"].append([LEVEL, 7])
+    Path("out/contest.json").write_text(json.dumps(facts))
+    (line,) = remarks({"mine": contest_of("out")})
+    assert line.startswith("mine: 2 of 2 runs did not play all their steps")
 
 
 def test_agent_that_leaves_has_played_and_what_it_leaves_running_is_ended(

@@ -3,7 +3,9 @@
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground import results
@@ -23,6 +25,18 @@ SAME = (
 """Keys of contest.json that may not change within a folder, beside the agent's settings."""
 
 
+class Facts(msgspec.Struct):
+    """What a comparison needs of contest.json."""
+
+    name: str = ""
+    mode: str | None = None
+    timesteps: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    planned: list[tuple[str, int]] = []
+    checkpoint: str = ""
+    checkpoint_sha256: str | None = None
+    flags: list[str] = []
+
+
 def job_folder(out: Path, level: Level, seed: int) -> Path:
     """Where a job's files go."""
     return out / f"{level.game}-{level.state}" / f"seed-{seed}"
@@ -40,6 +54,14 @@ def read_facts(out: Path) -> dict[str, Any]:
     return results.read_result(
         out / "contest.json", expected="give a folder that `retro-agents contest run` wrote"
     )
+
+
+def facts_of(read: dict[str, Any], path: Path) -> Facts:
+    """What a comparison needs of contest.json. Raises UserError if the file is damaged."""
+    try:
+        return msgspec.convert(read, Facts)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{path} is damaged ({error}): move it away") from None
 
 
 def is_over(folder: Path) -> bool:

@@ -101,7 +101,7 @@ class Job:
         """Start a process that logs to SIDE.log, in its own group: Ctrl-C reaches only us."""
         with (self.folder / f"{side}.log").open("wb") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", *command],
+                [sys.executable, "-P", "-m", *command],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -4,13 +4,12 @@ import dataclasses
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import Any, final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contest.match.folder import read_facts
+from retro_agents.contest.match.folder import Facts, facts_of, read_facts
 from retro_agents.contest.match.job import BEST
 from retro_agents.contest.match.scores import (
     ContestScores,
@@ -34,18 +33,6 @@ GRID = 41
 BINS = 20
 EPISODE_NUMBERS = ("step", "r", "complete", "progress")
 """Columns of numbers in a run's episodes.csv."""
-
-
-class Facts(msgspec.Struct):
-    """What a report needs of contest.json."""
-
-    name: str = ""
-    mode: str | None = None
-    timesteps: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
-    planned: list[tuple[str, int]] = []
-    checkpoint: str = ""
-    checkpoint_sha256: str | None = None
-    flags: list[str] = []
 
 
 @final
@@ -154,14 +141,6 @@ def stored_entry(name: str, levels: Collection[str]) -> Entry:
     curves = {(one.level, one.seed): curve({}, x, end=one.steps, score=one.mean) for one in played}
     label = name if path.stem == name else facts.name or path.stem
     return Entry(f"{label} (stored)", steps, scores, x, curves, None, facts)
-
-
-def facts_of(read: dict[str, Any], path: Path) -> Facts:
-    """What a report needs of contest.json. Raises UserError if the file is damaged."""
-    try:
-        return msgspec.convert(read, Facts)
-    except msgspec.ValidationError as error:
-        raise UserError(f"{path} is damaged ({error}): move it away") from None
 
 
 def curve(

@@ -18,7 +18,7 @@ from rainbow.agent import make_net as make_rainbow
 from rainbow.config import RainbowConfig
 from retro_agents.contest.match.agent import Agent, make_config, resolve
 from retro_agents.contest.player import play, play_function
-from retro_agents.contest.wire.protocol import WallClockTimeoutError
+from retro_agents.contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
@@ -85,17 +85,19 @@ def test_how_a_checkpoints_own_run_began_and_where_it_went_is_not_repeated(saved
     assert (own.run.track, own.run.video_every) == ("", 0)
 
 
+@pytest.mark.parametrize("error", [TimestepTimeoutError, WallClockTimeoutError])
 @pytest.mark.parametrize("checkpoint", [False, True])
-def test_what_the_clock_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, checkpoint):
+def test_what_a_limit_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, checkpoint, error):
     def run(envs, config, run_dir, init):
         if checkpoint:
             PPO2Agent(make_ppo2(PPO2), PPO2).save(Path(run_dir) / "checkpoints")
-        raise WallClockTimeoutError("twelve hours")
+        raise error("over")
 
     monkeypatch.setattr("ppo2.train.run", run)
     monkeypatch.setattr(f"{PLAYER}.RemoteVectorEnv", lambda *_, **__: BytesIO())
     play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
     assert (tmp_path / "agent").is_dir() == checkpoint
+    assert not (tmp_path / "training" / "checkpoints").exists()
     if checkpoint:
         assert load_agent(tmp_path / "agent").config.net.hidden == 16
 
