@@ -118,7 +118,7 @@ class PPO2Config:
     return_gamma: Share | None = learning(None, only_with="normalise_returns")
     """Discount of the sum in normalise_returns; default: gamma."""
 
-    noisy: bool = shape(False, group="Exploration")
+    noisy: bool = shape(False, "fixed", group="Exploration")
     """Noisy layers behind the convolutions; each environment has noise of its own per rollout. Give
     --entropy-weight 0 to explore by noise instead of the entropy bonus."""
     sigma0: NonNegative = start(0.5, only_with="noisy")

@@ -60,7 +60,7 @@ def restore_optimiser(
     optimiser: torch.optim.Optimizer, tensors: Mapping[str, torch.Tensor]
 ) -> None:
     """Restore the tensors of `optimiser_tensors` in an optimiser of the same parameters. Its
-    settings, such as the learning rate, stay unchanged."""
+    settings, such as the learning rate, stay unchanged. Raises ValueError if they do not fit."""
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, value in tensors.items():
         index, _, name = key.partition(".")
@@ -72,5 +72,7 @@ def restore_optimiser(
             if value.shape == parameter.shape:
                 # Fused kernels walk memory, so a state must be laid out like its parameter.
                 entries[name] = torch.empty_like(parameter, requires_grad=False).copy_(value)
+            elif value.ndim:  # fused kernels would read beyond it
+                raise ValueError(f"{name} is {[*value.shape]}, of weights {[*parameter.shape]}")
             else:  # the step counter: shared with the original optimiser, it would count twice
                 entries[name] = value.clone()

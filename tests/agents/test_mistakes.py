@@ -208,6 +208,11 @@ def test_a_checkpoint_of_another_net_is_refused(agent, trained, capsys, tmp_path
     assert "another shape" in said and "; give --hidden " in said
 
 
+def test_a_run_goes_on_with_the_layers_it_began_with(trained, capsys):
+    said = refused("ppo2", capsys, "--run-dir", trained("ppo2")[1], "--resume", "--noisy")
+    assert "the saved run has --no-noisy" in said
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_damaged_newest_checkpoint_is_put_aside_and_none_is_begun_with(
     agent, trained, capsys, tmp_path

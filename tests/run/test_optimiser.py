@@ -56,6 +56,14 @@ def test_a_restored_adam_takes_the_same_steps_at_its_own_learning_rate(tensor_ra
     assert torch.equal(net.weight, copy.weight)
 
 
+def test_a_state_of_other_shapes_is_refused():
+    big, small = (torch.nn.Linear(size, 2) for size in (5, 3))
+    optimiser, other = (torch.optim.Adam(net.parameters(), fused=True) for net in (big, small))
+    step(small, other, 0)
+    with pytest.raises(ValueError, match=r"is \[2, 3\], of weights \[2, 5\]"):
+        restore_optimiser(optimiser, optimiser_tensors(other))
+
+
 def test_restored_state_is_laid_out_like_its_parameter():
     def make():
         torch.manual_seed(0)
