@@ -64,7 +64,8 @@ class ActorCritic(nn.Module):
             out, state = self.core(sequence, state, starts.view(steps, -1), ends=ends)
             features = out.flatten(0, 1)
         logits, values = in_fp32(partial(self.head, noise=noise and noise[1:]), features)
-        return logits, values.squeeze(1), state
+        # ONNX has no squeeze of what is not 1.
+        return logits, values.squeeze(1) if values.shape[1] == 1 else values, state
 
     def draw_noise(self, rngs: Sequence[np.random.Generator], device: torch.device) -> Noises:
         """Draws noise for as many rows as there are generators, each row's by its own; for a net

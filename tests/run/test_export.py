@@ -19,6 +19,7 @@ NETS = {
     "ppo2 attention": ("--encoder", "impala", "--encoder-parts", "attention"),
     "ppo2 batch-norm": ("--encoder", "impala", "--encoder-parts", "batch-norm"),
     "ppo2 max-pool": ("--encoder", "impala", "--encoder-parts", "max-pool"),
+    "ppo2 two values": ("--rnd", "0.5", "--rnd-values", "two"),
     "trpo": (),
     "sac": (),
     "es": (),

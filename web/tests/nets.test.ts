@@ -41,5 +41,7 @@ test("a policy draws by its probabilities, and values choose the best", () => {
   expect(
     [0, 0.24, 0.26, 0.99].map((uniform) => choose({ play: "draw", logits: true }, logits, uniform)),
   ).toEqual([0, 0, 1, 1]);
-  expect(choose({ play: "best", logits: false }, [0, 2, 1], 0)).toBe(1);
+  for (const play of ["best", "draw"])
+    expect(choose({ play, logits: false }, [0, 2, 1], 0.99)).toBe(1);
+  expect(choose({ play: "draw:100", logits: false }, [0, 2, 1], 0.99)).toBe(2);
 });

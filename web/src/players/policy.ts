@@ -25,7 +25,8 @@ export function choose(
   const [kind, amount] = play.split(":");
   if (kind === "epsilon" && uniform < Number(amount))
     return Math.floor((uniform / Number(amount)) * rows.length);
-  if (kind !== "draw" || !logits) return best; // values are drawn with a noise that the file lacks
+  // Values are drawn with a noise that the file lacks, unless at a temperature.
+  if (kind !== "draw" || (!logits && amount === undefined)) return best;
   let below = 0;
   const warm = rows.map((score) => score / Number(amount ?? 1));
   const found = probabilities(warm).findIndex((chance) => (below += chance) > uniform);
