@@ -14,6 +14,7 @@ from retro_agents.experience.episodes import Episode, check_played_alike, episod
 from retro_agents.experience.return_scale import ReturnScale
 from retro_agents.ground.device import memory_for
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import folders_of
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.distributed import Group
 
@@ -46,6 +47,8 @@ class Demonstrations:
             self.rewards = np.zeros((rows, steps), np.float32)
             self.returns = np.full((rows, steps), np.nan, np.float32)
         self.age = np.zeros(rows, np.int32)
+        self.levels: list[str] = []
+        """Those of recorded episodes."""
         self.counts = np.zeros(spec.actions, np.int64)
         """Steps at which each action was the one to take."""
         self.scale = ReturnScale(rows, gamma=gamma)
@@ -99,7 +102,7 @@ def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations
     """The recorded episodes in folders, or left by runs, with commas between. Raises UserError if
     there are none, or some that an agent of these settings could not see or do."""
     spec, episodes = settings.spec(), []
-    for source in filter(None, folders.split(",")):
+    for source in folders_of(folders):
         found = episodes_of(load_checkpoint(left_by(source)))
         if not found:
             raise UserError(
@@ -128,6 +131,7 @@ def of_episodes(
     who record cut where no more was earned."""
     spec, steps = settings.spec(), sum(len(episode.actions) for episode in episodes)
     found = Demonstrations(1, steps, spec=spec, gamma=gamma)
+    found.levels = list(dict.fromkeys(episode.level for episode in episodes))
     for episode in episodes:
         assert episode.frames is not None, "episodes with frames"
         rewards = settings.learning_rewards(episode.rewards)

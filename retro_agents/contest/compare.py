@@ -20,6 +20,7 @@ from retro_agents.contest.stored import read_evaluation, read_stored, shipped, s
 from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
+from retro_agents.ground.files import folders_of
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.results import store
 from retro_agents.ground.statistics import Interval, Runs
@@ -72,9 +73,9 @@ def runs_of(entry: str) -> Runs:
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
     used: set[int] = set()
-    for number, folder in enumerate(map(Path, entry.split(","))):
+    for number, folder in enumerate(map(Path, folders := folders_of(entry))):
         if not (folder / "episodes.csv").is_file():
-            if "," in entry:
+            if len(folders) > 1:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
             raise UserError(f"{folder} is neither a contest nor a run; {near}")
@@ -123,7 +124,7 @@ def remarks(contests: Mapping[str, ContestScores]) -> list[str]:
 
 def labels_of(entries: Sequence[str]) -> dict[str, str]:
     """Label -> entry: the names of its folders, or all of it if two have the same."""
-    names = [",".join(Path(part).resolve().name for part in entry.split(",")) for entry in entries]
+    names = [",".join(Path(one).resolve().name for one in folders_of(entry)) for entry in entries]
     return {
         name if names.count(name) == 1 else entry: entry
         for name, entry in zip(names, entries, strict=True)
@@ -205,7 +206,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if single := [one.label for one in found if one.seeds < 2]:
         print(
             f"An interval needs two seeds or more, and {', '.join(single)} has one: join runs by "
-            "commas, such as runs/a0,runs/a1, or play a contest with more --seeds."
+            "commas, such as runs/a0,runs/a1, or play more: --seeds of a contest, --episodes of an "
+            "evaluation."
         )
 
 

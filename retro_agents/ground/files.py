@@ -162,6 +162,17 @@ def drafted_folder(folder: Path) -> Iterator[Path]:
         draft.rename(folder)
 
 
+def folders_of(text: str) -> list[str]:
+    """The folders that commas join. A folder's own name may have some, as that of a sweep's run."""
+    found, rest = [], ""
+    for part in text.split(","):
+        rest = f"{rest},{part}" if rest else part
+        if rest and Path(rest).is_dir():
+            found.append(rest)
+            rest = ""
+    return [*found, rest] if rest else found
+
+
 def make_folder(folder: Path) -> None:
     """Makes a folder if it is missing. Raises UserError if it is not writable."""
     try:

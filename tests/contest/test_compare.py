@@ -63,6 +63,14 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     assert "two seeds" not in said and "…" not in said  # nothing is cut at 80 columns
 
 
+def test_a_sweeps_folders_have_commas_in_their_names(tmp_path, capsys):
+    (tmp_path / "a=1,b=2").mkdir()
+    runs = [run_of(tmp_path / f"a=1,b=2/all-{n}", [("x", 100.0 * n)], seed=n) for n in (1, 2)]
+    assert runs_of(",".join(runs)) == {"x": {1: 100.0, 2: 200.0}}
+    main(runs)
+    assert "all-1" in capsys.readouterr().out
+
+
 def test_runs_with_one_seed_and_other_levels_stay_apart(tmp_path):
     one = run_of(tmp_path / "one", [("A", 100), ("B", 100)])
     other = run_of(tmp_path / "other", [("B", 900), ("C", 900)])
