@@ -21,7 +21,7 @@ from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.demonstrations import UNKNOWN, Demonstrations, read
 from retro_agents.contract.envs import EnvSettings, Expert, VectorEnv, ended_episodes
-from retro_agents.games.families import TRAINING, env_settings, expert_of, make
+from retro_agents.games.families import TRAINING, env_settings, expert_of, level_names, make
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.progress import Progress
@@ -225,6 +225,15 @@ class Lessons:
         return 1.0 - part * (1.0 - self.config.expert_share)
 
 
+def learned_levels(names: Sequence[str], settings: EnvSettings) -> str:
+    """The levels of episodes, as a run names them."""
+    if settings.spec().family == "procgen":
+        games = dict.fromkeys(name.partition(":")[0] for name in names)
+        return f"procgen:{','.join(games)}"
+    whole = {*names} == {*level_names(TRAINING)}
+    return TRAINING if whole else ",".join(names)
+
+
 def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
     """Clone a policy from recorded episodes, or in lessons, and write it to config.run_dir. Ctrl-C
     saves the policy so far, but neither Adam's state nor the episodes played."""
@@ -232,6 +241,9 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
         demonstrations = lessons.demonstrations
     else:
         demonstrations = read(config.demonstrations, config.env, gamma=config.gamma)
+        config = dataclasses.replace(
+            config, levels=learned_levels(demonstrations.levels, config.env)
+        )
     student, run_dir = Student(config), config.run_dir
     instead = f"beside it --init {run_dir}, to start from its policy"
     hint = f"its policy is saved: --init {run_dir} and another --run-dir start from it"

@@ -71,6 +71,7 @@ def test_a_policy_cloned_from_recorded_episodes_does_what_they_did(corridor, tmp
     rows = read_columns(tmp_path / "run/metrics.csv")
     assert rows["accuracy"][-1] == 1.0 and rows["value_loss"][-1] < 0.05
     again = load_agent(tmp_path / "run")
+    assert again.config.run.levels == demonstrated().level
     images = corridor(2).reset()[0]
     assert (
         again.act(images, play="best") == agent.act(images, play="best")
