@@ -116,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError("--write stores the project's own studies; yours is in --out")
     out = config.out or Path("runs/studies") / name
     make_folder(out)
-    say = Console(soft_wrap=True).print
+    say = Console(soft_wrap=True, markup=False).print
     report.collect(study, out)  # raises UserError for runs that were made otherwise
     todo = left(study, study.chosen(config.only), out)
     for used in sorted({one for cell in todo for one in study.kinds[cell.kind].references}):

@@ -71,7 +71,7 @@ def run_grid(config: SweepConfig) -> None:
     study, named = grid.study_of(config)
     make_folder(config.out)
     todo = left(study, list(study.kinds), config.out, lists=not config.cell)
-    say = Console(soft_wrap=True).print
+    say = Console(soft_wrap=True, markup=False).print
     if config.cell:
         every = [cell for kind in study.kinds for cell in study.cells(kind)]
         if config.cell > len(every):

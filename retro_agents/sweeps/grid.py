@@ -18,7 +18,7 @@ from retro_agents.run.agents import find_given
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import flat, to_dict
 from retro_agents.run.fields import fields, flag_of, flag_with
-from retro_agents.run.metrics import read_columns
+from retro_agents.run.metrics import rows_of
 from retro_agents.run.plot import picture
 from retro_agents.run.settings import RunSettings
 from retro_agents.sweeps.config import SweepConfig
@@ -177,7 +177,7 @@ def row_spreads(folder: Path) -> dict[str, float]:
     the run's folder is gone."""
     columns = {"mean_return" if score == "return" else score: score for score in SCORES}
     path = folder / "metrics.csv"
-    rows = last_rows(read_columns(path), list(columns)) if path.is_file() else {}
+    rows = last_rows(rows_of(path), list(columns)) if path.is_file() else {}
     return {columns[name]: two_sigma(values.tolist()) for name, values in rows.items()}
 
 

@@ -95,7 +95,7 @@ def last_score(folder: Path, names: Sequence[str]) -> float:
     """The mean of a run's scores in the last tenth of its steps; its last score if they have none.
     Raises UserError if the run has no score."""
     if not (found := scores(folder, names)):
-        raise UserError(f"{folder} ended no episode; give more steps, and another --out")
+        raise UserError(f"{folder} has metrics of no score; give more steps, and another --out")
     end = (1 - LAST) * read_columns(folder / "metrics.csv")["step"].max()
     last = [score for step, score in found.items() if step > end]
     return float(np.mean(last or [*found.values()][-1:]))

@@ -24,6 +24,7 @@ from retro_agents.sweeps.grid import (
     markdown,
     points,
     read_grid,
+    row_spreads,
     study_of,
     words_of,
 )
@@ -77,9 +78,9 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
 
 
 def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
-    out = tmp_path / "out"
+    out = tmp_path / "out [b]"
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
-    assert len(calls(out)) == 4
+    assert len(calls(out)) == 4 and f"logs are in {out}\n" in capsys.readouterr().out
     assert all("--timesteps 80" in line and "--hidden 4" in line for line in calls(out))
     assert sorted(re.findall(r"--seed (\d)", " ".join(calls(out)))) == ["0", "0", "1", "1"]
     result = json.loads((out / "result.json").read_text())
@@ -106,6 +107,11 @@ def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path)
     assert found["return"] == pytest.approx([1.0, 4.0])
     assert found["test_return"] == pytest.approx([3.0, 0.0])
     assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in text and "because there is one seed" in text
+
+
+def test_a_run_without_a_row_of_metrics_has_no_deviation(tmp_path):
+    (tmp_path / "metrics.csv").write_text("step,mean_return\n")
+    assert row_spreads(tmp_path) == {}
 
 
 def test_a_table_has_normalised_returns_and_says_of_what_its_deviations_are():
