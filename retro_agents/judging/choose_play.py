@@ -113,7 +113,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     agent: Any = load_agent(config.agent, device=str(prepare_device(config.device, threads=1)))
     if "play" not in flat(to_dict(agent.config)):
-        raise UserError(f"{config.agent} has no net that acts, so there is no way to choose")
+        raise UserError(
+            f"{config.agent} has no setting play, so none can be saved; `retro-agents evaluate` "
+            "takes --play"
+        )
     levels = config.levels or agent.config.run.levels
     settings = agent.config.env.with_raw_rewards()
     check_levels(levels, settings)

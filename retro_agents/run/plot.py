@@ -69,7 +69,7 @@ def plot_curves(
                     axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
             steps, values = mean_curve(drawn)
             marker = "o" if len(steps) < 3 else None  # a single point draws no line
-            axes.plot(steps, values, color=colour, label=label, linewidth=1.8, marker=marker)
+            axes.plot(steps, values, color=colour, label=f" {label}", linewidth=1.8, marker=marker)
         for number, (label, value) in enumerate((levels or {}).items()):
             colour = f"C{len(curves) + number}"
             axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
@@ -96,6 +96,7 @@ def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
         legend = axes.legend(fontsize="small" if len(labels) > 6 else None)
         for text in legend.get_texts():
             text.set_parse_math(False)
+            text.set_text(text.get_text().removeprefix(" "))  # "_" would hide a label
     with drafted(out) as draft:
         figure.savefig(draft)
 

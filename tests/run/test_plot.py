@@ -6,6 +6,7 @@ import sys
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import EpisodeLog, Metrics
@@ -71,6 +72,14 @@ def test_the_png_is_drawn(runs, tmp_path):
     assert picture.shape[:2] == (504, 864) and picture[..., :3].std() > 5
     with pytest.raises(UserError, match="cannot write"):
         plot_curves({"a": runs}, runs[0] / "episodes.csv" / "c.png")
+
+
+def test_every_label_is_in_the_legend(runs, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, _: drawn.append(figure))
+    plot_curves({"_a": runs[:1], "b": runs[1:]}, tmp_path / "c.png")
+    texts = drawn[0].axes[0].get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["_a", "b"]
 
 
 @pytest.mark.parametrize(
