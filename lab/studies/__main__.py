@@ -23,7 +23,7 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import preset_names
 from retro_agents.run.fields import positional
 from retro_agents.sweeps.launcher import left, work
-from retro_agents.sweeps.study import Study, read_study
+from retro_agents.sweeps.study import Kind, Study, read_study
 
 HERE = Path(__file__).parent
 
@@ -94,12 +94,18 @@ def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds
         if name not in kinds or (same and kinds[name]["runs"] == kind["runs"]):
             origin = {part: before[part] for part in ("command", "commit", "machine")}
             found[name] = {"origin": origin, **kind}
-        elif sum(map(len, kinds[name]["runs"].values())) < sum(map(len, kind["runs"].values())):
+        elif played(kinds[name], study.kinds[name]) < played(kind, study.kinds[name]):
             raise UserError(
                 f"{stored.name} has runs of {name} that are not in --out: play them too, or store "
                 "nothing (result.md there has the tables)"
             )
     return {name: found[name] for name in study.kinds if name in found}
+
+
+def played(found: dict[str, Any], kind: Kind) -> int:
+    """Runs of a kind that are there. One of all levels together may have ended none on some."""
+    each = [seed for seeds in found["runs"].values() for seed in seeds]
+    return len(set(each) if kind.together else each)
 
 
 @command

@@ -103,6 +103,12 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path):
     assert with_stored(kinds(two=1), stored, study)["three"]["origin"] == origin  # the first one
     with pytest.raises(UserError, match="has runs of one that are not in --out"):
         with_stored(kinds(one=1), stored, study)
+    study.kinds["one"] = Kind(run="one", together=True)  # of which a level ended no episode
+    more = {"made": study.made("one"), "runs": {"a": {"0": 1.0}, "b": {"0": 1.0}}}
+    stored.write_text(json.dumps({**origin, "kinds": {"one": more}}))
+    less = {"one": {**more, "runs": {"a": {"0": 2.0}}}}
+    assert with_stored(less, stored, study) == less
+    stored.write_text(json.dumps({**origin, "kinds": kinds(three=1)}))
     study.kinds["three"] = Kind(run="three", steps=5)
     with pytest.raises(UserError, match="three was made with other settings; play it too"):
         with_stored(kinds(two=1, one=2), stored, study)
