@@ -30,7 +30,8 @@ class RND:
     begins with the first rollout instead of random play; an episodic bonus, added to the reward, is
     an option. impala: pooled IMPALA nets on unchanged images; errors are clipped at 2.
     Source: ttumiel/procgen-competition. Differs: Adam is separate from the policy's, and makes one
-    pass over a quarter of a rollout instead of all of it in each epoch.
+    pass over a quarter of a rollout instead of all of it in each epoch; the bonus is that of the
+    image reached, not of the one acted on, and an episode's last step has none.
     """
 
     def __init__(

@@ -93,7 +93,8 @@ def rows_of(run: Path) -> list[Row]:
     agent, steps, train, tests = newest(run)
     settings = telling(config, agent)
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
-    mode, count = env["distribution_mode"], env["num_levels"]
+    mode = env["distribution_mode"]
+    count = 1 if mode == "exploration" else env["num_levels"]
     watched = tested_on(config.get("evaluation", {}).get("test_levels", "auto"), mode, count)
     rows = []
     for game in parse_games(levels):
@@ -190,6 +191,8 @@ def published(row: Row) -> list[str]:
     settings, usual = dict(row.settings), to_dict(ProcgenConfig()) | {"distribution_mode": row.mode}
     rules = {name: str(usual[name]) for name in fields(ProcgenConfig, "rules")}
     if any(settings.get(name, value) != value for name, value in rules.items()):
+        return []
+    if len(parse_games(settings.get("levels", row.game))) > 1:
         return []
     found = []
     for name, source in read_result(PUBLISHED).items():

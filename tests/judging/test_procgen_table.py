@@ -97,6 +97,21 @@ def test_nothing_is_published_of_a_game_without_backgrounds(tmp_path):
     assert row[:4] == ["coinrun", "easy", "200", "2,000,000"] and "openai" not in "".join(row)
 
 
+def test_nothing_is_published_of_a_net_for_several_games(tmp_path):
+    run = made_up(tmp_path / "a", returns=[8.0], levels=200)
+    assert "openai" in "".join(*cells_of(tmp_path, run))
+    config = json.loads((run / "config.json").read_text())
+    config["run"]["levels"] = "procgen:coinrun,starpilot"
+    (run / "config.json").write_text(json.dumps(config))
+    assert "openai" not in "".join(map("".join, cells_of(tmp_path, run)))
+
+
+def test_exploration_is_of_one_level(tmp_path):
+    run = made_up(tmp_path / "a", returns=[8.0], mode="exploration", levels=0)
+    (row,) = cells_of(tmp_path, run)
+    assert row[1:3] == ["exploration", "1"]
+
+
 def test_other_agents_and_settings_are_rows_of_their_own(tmp_path):
     scores = {"returns": [8.0], "train": 8.0, "test": 7.0}
     runs = [

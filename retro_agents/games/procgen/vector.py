@@ -25,6 +25,12 @@ TAKES = 1 << 20
 """Bytes of memory that an environment takes at most."""
 
 
+def pool_seed(seed: int) -> int:
+    """A seed as EnvPool takes it, of 31 bits. Small ones, as people give, stay as they are, so that
+    neighbours differ; `row_seeds` makes larger ones, whose last bit is dropped."""
+    return seed if seed < 1 << 16 else seed >> 1 & 0x7FFF_FFFF
+
+
 class ProcgenVectorEnv(VectorBase):
     """A `contract.envs.VectorEnv` on EnvPool, with a pool for each game.
 
@@ -54,8 +60,7 @@ class ProcgenVectorEnv(VectorBase):
         for number, game in enumerate(dict.fromkeys(self.games)):
             rows = np.flatnonzero(np.array(self.games) == game)
             self.owner[rows] = number
-            # EnvPool's seeds have 31 bits.
-            self.pools.append(Pool(game, config, rows, [self.seeds[i] >> 1 for i in rows]))
+            self.pools.append(Pool(game, config, rows, [pool_seed(self.seeds[i]) for i in rows]))
         count, spec = self.num_envs, self.env_spec
         self.frames = FrameHistory(
             count,

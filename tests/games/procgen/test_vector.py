@@ -22,6 +22,14 @@ def seeds_of(envs, steps):
     return {int(level.partition(":")[2]) for *_, levels, _ in rows for level in levels}
 
 
+def test_neighbouring_seeds_play_other_levels():
+    envs = make_vec("coinrun", num_envs=4, config=ProcgenConfig())
+    envs.reset(seed=[0, 1, 2, 3])
+    assert len(set(envs.levels)) == 4
+    envs.reset(seed=[2**40] * 4)
+    envs.close()
+
+
 def test_levels_and_protocols_are_of_the_range_that_was_asked_for():
     config = ProcgenConfig(start_level=40, num_levels=5)
     sets = level_sets(config, test_levels="auto")
