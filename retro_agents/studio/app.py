@@ -106,7 +106,7 @@ class Studio:
         """The rows of all runs; nothing if the page has this revision."""
         revision, rows = self.index.revision, self.index.ask()
         failures = self.started.failures()
-        version = f"{revision} {len(rows)} {len(failures)}"
+        version = f"{revision} {len(rows)} {','.join(failures)}"
         slow = any(row.error.startswith("its disk") for row in rows)
         if request.query_params.get("since") == version and not slow:
             return Response(status_code=204)

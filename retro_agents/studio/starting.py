@@ -169,12 +169,12 @@ class Started:
             raise UserError(f"{wanted.name} cannot be started: {reason_of(error)}") from None
 
     def failures(self) -> dict[str, str]:
-        """The runs that ended with an error -> the last line that they printed."""
+        """What ended with an error and is there still -> the last line that it printed."""
         for name, process in [*self._processes.items()]:
             if name not in self._failures and process.poll() not in (None, 0, 130):
                 self._failures[name] = "it ended with an error"  # while a disk does not answer
                 self._failures[name] = last_line(self.root / name / LOG) or self._failures[name]
-        return {**self._failures}
+        return {name: why for name, why in self._failures.items() if (self.root / name).is_dir()}
 
 
 def last_line(path: Path) -> str:

@@ -154,6 +154,11 @@ export class App {
     }
   }
 
+  /** The page shows something else: no further episode begins. */
+  leave(): void {
+    clearTimeout(this.timer);
+  }
+
   /** Begin the episode again. */
   again(): void {
     this.play(this.seats[0].episode.seed, this.recorded);

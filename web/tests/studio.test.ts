@@ -155,6 +155,29 @@ onPage("a chosen run that is gone is not compared", "#/compare", async (page) =>
   await page.locator("h2", { hasText: "Compared with ppo2-1" }).waitFor();
 });
 
+onPage("a contest that died says why where contests are", "#/contests", async (page) => {
+  await page.route(/api\/runs/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, failures: { mine: "no memory" } } });
+  });
+  await page.locator(".notice", { hasText: "mine failed: no memory" }).waitFor();
+});
+
+onPage("what Stop says outlives an earlier failure", "", async (page) => {
+  let beats = 0;
+  await page.route(/api\/runs/, async (route) => {
+    const found = await route.fetch({ url: route.request().url().split("?")[0] });
+    const answer = await found.json();
+    const failures = { mine: "no memory" };
+    await route.fulfill({ json: { ...answer, version: `${(beats += 1)}`, failures } });
+  });
+  await page.locator(".notice", { hasText: "mine failed: no memory" }).waitFor();
+  await page.locator(".notice").evaluate((notice) => (notice.textContent = "ppo2-0 ends."));
+  const before = beats;
+  await expect.poll(() => beats, { timeout: 20_000 }).toBeGreaterThan(before + 1);
+  expect(await page.locator(".notice").textContent()).toBe("ppo2-0 ends.");
+});
+
 onPage("a contest is started from its form, and is played", "#/contests", async (page) => {
   await page.getByText("Start a contest").click();
   const wanted = { Agent: "random", Levels: LEVEL, "Agent steps": "200", Seeds: "1", Name: "new" };

@@ -143,7 +143,10 @@ export class Cast {
         );
       return new Sequence("JERK", actions);
     }
-    return new NetPlayer(name, await this.brain(id), seed);
+    const brain = await this.brain(id);
+    const flaw = flawOf(brain.facts);
+    if (flaw) throw new Error(flaw);
+    return new NetPlayer(name, brain, seed);
   }
 }
 

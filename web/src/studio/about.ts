@@ -3,7 +3,7 @@
 import { button, h } from "../views/dom";
 import { ask, queryOf, type About as Answer, type Differences } from "./api";
 import { heatMap } from "./heat";
-import { levelOf, short } from "./text";
+import { count, levelOf } from "./text";
 
 /** The game that the page itself plays, as levels begin. */
 const GAME = "BrambleDash-Genesis-v0:";
@@ -32,8 +32,11 @@ export class About {
         this.commands(about),
         configs(differences),
       ];
-      if (this.shown === key) this.root.children[0]?.replaceWith(heat);
-      else this.root.replaceChildren(heat, commands, config);
+      const top = this.root.querySelector(".heat-rows")?.scrollTop ?? 0;
+      if (this.shown === key) {
+        this.root.children[0]?.replaceWith(heat);
+        heat.querySelector(".heat-rows")?.scrollTo(0, top);
+      } else this.root.replaceChildren(heat, commands, config);
       this.shown = key;
     } catch (error) {
       if (turn !== this.asked) return;
@@ -76,7 +79,7 @@ function watched({ name, checkpoints, level }: Answer): HTMLElement[] {
     const href = here
       ? `#/watch?${queryOf({ players: encodeURIComponent(id), act: levelOf(level) })}`
       : `#/live?${queryOf({ agent: id, other: "", level, seed: "0" })}`;
-    return h("a", { href }, `${short(Number(step.slice("step-".length)))} steps`);
+    return h("a", { href }, `${count(Number(step.slice("step-".length)))} steps`);
   });
   return links.length ? [h("p", { class: "line links" }, "Watch it after", ...links)] : [];
 }

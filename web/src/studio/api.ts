@@ -71,10 +71,13 @@ export function queryOf(query: Query): string {
   return found.toString();
 }
 
-async function answered<T>(asked: Promise<Response>): Promise<T | null> {
-  const answer = await asked.catch(() => {
+const reached = (asked: Promise<Response>) =>
+  asked.catch(() => {
     throw new Error("The studio does not answer: is it still running?");
   });
+
+async function answered<T>(asked: Promise<Response>): Promise<T | null> {
+  const answer = await reached(asked);
   if (answer.status === 204) return null;
   const text = await answer.text();
   if (answer.status === 403) throw new Error(text);
@@ -100,7 +103,8 @@ export interface Agent {
 
 /** Bytes of the server's answer, and whether they are JSON. */
 async function bytes(address: string): Promise<{ data: ArrayBuffer; isJson: boolean }> {
-  const answer = await fetch(address);
+  const answer = await reached(fetch(address));
+  if (answer.status === 403) throw new Error(await answer.text());
   if (!answer.ok) throw new Error(((await answer.json()) as { error: string }).error);
   const isJson = answer.headers.get("Content-Type") === "application/json";
   return { data: await answer.arrayBuffer(), isJson };

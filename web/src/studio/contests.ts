@@ -1,7 +1,7 @@
 /** The view of contests: a leaderboard, and each one's levels and seeds as they are played. */
 
 import { h } from "../views/dom";
-import { ask, queryOf, type Contest } from "./api";
+import { ask, queryOf, type Contest, type Runs } from "./api";
 import { StartContest } from "./start";
 import { count, levelOf, short } from "./text";
 import { Pulse, type View } from "./view";
@@ -36,8 +36,15 @@ export class Contests implements View {
 
   private async beat(): Promise<void> {
     try {
-      const found = await ask<Contest[]>("contests");
-      this.notice.hidden = true;
+      const [found, { rows, failures }] = await Promise.all([
+        ask<Contest[]>("contests"),
+        ask<Runs>("runs"),
+      ]);
+      const failed = Object.entries(failures).filter(([name]) =>
+        rows.every(({ id }) => id !== name),
+      );
+      this.notice.hidden = !failed.length;
+      this.notice.textContent = failed.map(([name, why]) => `${name} failed: ${why}`).join("; ");
       const key = JSON.stringify(found);
       if (key !== this.shown) this.fill(found);
       this.shown = key;

@@ -4,9 +4,11 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { h } from "../views/dom";
 import type { Curve } from "./api";
-import { duration, hue, nameOf, short } from "./text";
+import { elapsed, hue, nameOf, short } from "./text";
 
 const HEIGHT = 220;
+/** Seconds between ticks of a time axis. */
+const TIMES = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400];
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name);
 
 export class Plot {
@@ -41,7 +43,11 @@ export class Plot {
     const data = uPlot.join(tables);
     const key = JSON.stringify([x, good.map(({ label, low }) => [label, !low]), order]);
     if (this.chart && key === this.key) {
+      const { min, max } = this.chart.scales.x;
+      const before = this.chart.data[0];
+      const zoomed = min != null && max != null && (min > before[0] || max < before.at(-1)!);
       this.chart.setData(data);
+      if (zoomed) this.chart.setScale("x", { min, max });
       return;
     }
     this.key = key;
@@ -75,13 +81,21 @@ export class Plot {
       scales: { x: { time: false } },
       legend: { live: true },
       axes: [
-        { ...axis, values: (_, at) => at.map((one) => valueText(one, x)) },
-        { ...axis, size: 56, values: (_, at) => at.map(short) },
+        {
+          ...axis,
+          ...(x === "seconds" && { incrs: TIMES }),
+          values: (_, at, _axis, _space, step) => at.map((one) => valueText(one, x, step)),
+        },
+        {
+          ...axis,
+          size: 56,
+          values: (_, at, _axis, _space, step) => at.map((one) => short(one, step)),
+        },
       ],
       cursor: { points: { size: 6 } },
     };
   }
 }
 
-const valueText = (at: number | null, x: string) =>
-  at === null ? "–" : x === "seconds" ? duration(at) : short(at);
+const valueText = (at: number | null, x: string, step = 0) =>
+  at === null ? "–" : x === "seconds" ? elapsed(at) : short(at, step);

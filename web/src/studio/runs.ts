@@ -96,8 +96,9 @@ export class Runs implements View {
       (a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (b.begun ?? 0) - (a.begun ?? 0),
     );
     const failed = Object.entries(found.failures).map(([run, why]) => `${run} failed: ${why}`);
-    this.failures = failed.join("; ");
-    if (this.failures) this.say(this.failures);
+    const text = failed.join("; ");
+    if (text !== this.failures) this.say(text);
+    this.failures = text;
     this.line.dataset.root = found.root;
     this.fill();
   }

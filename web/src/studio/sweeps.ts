@@ -33,7 +33,9 @@ export class Sweeps implements View {
         { class: "line" },
         "There are no sweeps below this folder yet: `retro-agents sweep --help` says how to start one.",
       );
+      const left = [...this.body.children].map(({ scrollLeft }) => scrollLeft);
       this.body.replaceChildren(...(sweeps.length ? sweeps.map(sweepBox) : [nothing]));
+      [...this.body.children].forEach((box, i) => (box.scrollLeft = left[i] ?? 0));
     } catch (error) {
       const message = (error as Error).message;
       this.shown = "";

@@ -2,11 +2,13 @@
 
 export const count = (value: number) => Math.round(value).toLocaleString("en");
 
-/** 1,250,000 as 1.25 M. */
-export function short(value: number): string {
+/** 1,250,000 as 1.25 M. step: of an axis, whose ticks must differ. */
+export function short(value: number, step = 0): string {
   const [size, unit] =
     Math.abs(value) >= 1e6 ? [1e6, " M"] : Math.abs(value) >= 1e4 ? [1e3, " k"] : [1, ""];
-  return (value / size).toLocaleString("en", { maximumSignificantDigits: 3 }) + unit;
+  const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
+  const rounded = step ? { maximumFractionDigits: digits } : { maximumSignificantDigits: 3 };
+  return (value / size).toLocaleString("en", rounded) + unit;
 }
 
 export function duration(seconds: number): string {
@@ -16,6 +18,26 @@ export function duration(seconds: number): string {
   if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return `${Math.round(minutes / 60 / 24)} days`;
 }
+
+/** Seconds to the second unit: 1 min 20 s. */
+export function elapsed(seconds: number): string {
+  const parts = TIMES.map(
+    ([size, unit, most]) => [Math.floor(seconds / size) % most, unit] as const,
+  );
+  const first = parts.findIndex(([many]) => many);
+  const said = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2);
+  return said
+    .filter(([many], i) => many || !i)
+    .map(([many, unit]) => `${many} ${unit}`)
+    .join(" ");
+}
+
+const TIMES = [
+  [86400, "d", Infinity],
+  [3600, "h", 24],
+  [60, "min", 60],
+  [1, "s", 60],
+] as const;
 
 /** metrics/mean_return as mean return. */
 export const nameOf = (column: string) =>

@@ -65,6 +65,7 @@ export class Watch implements View {
     this.coming = null; // its agents may be others by then
     if (!this.plays) return;
     this.plays = false;
+    this.app.leave();
     this.paused = this.app.clock.paused;
     this.app.clock.paused = true;
   }
