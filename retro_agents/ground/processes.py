@@ -51,14 +51,17 @@ def ended(
         while not done:  # Ray's cancelling ends no call that waits
             time.sleep(POLL)
             if stopping is not None and stopping.is_set() and deadline == float("inf"):
-                process.terminate()
+                os.kill(process.pid, signal.SIGTERM)  # Popen's own would reap an ended one
                 deadline = time.monotonic() + GRACE
             if time.monotonic() > deadline:
-                process.kill()
+                os.kill(process.pid, signal.SIGKILL)
             done, status, used = os.wait4(process.pid, os.WNOHANG)
         process.returncode = os.waitstatus_to_exitcode(status)
     except BaseException:
         process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+        process.kill()
         process.wait()
         raise
     finally:

@@ -2,15 +2,17 @@
 
 import _thread
 import json
+import signal
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
 
+from retro_agents.ground import processes
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.processes import ended
 from retro_agents.run import folder as run_folder
@@ -108,6 +110,35 @@ def test_an_interrupt_ends_the_command_which_saves_first(tmp_path):
         pool.submit(interrupt)
         ended(run, file)
     assert "saved" in log.read_text()
+
+
+DEAF = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("here", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("interrupts", [False, True])
+def test_a_command_that_hears_no_signal_is_killed(tmp_path, monkeypatch, interrupts):
+    monkeypatch.setattr(processes, "GRACE", 0.2)
+    log, stopping = tmp_path / "log", threading.Event()
+
+    def stop():
+        while "here" not in log.read_text():
+            time.sleep(0.01)
+        if interrupts:
+            _thread.interrupt_main()
+        else:
+            stopping.set()
+
+    expected = pytest.raises(KeyboardInterrupt) if interrupts else nullcontext()
+    with log.open("w") as file, ThreadPoolExecutor(1) as pool:
+        pool.submit(stop)
+        with expected:
+            code, _ = ended([sys.executable, "-c", DEAF], file, stopping=stopping)
+            assert code == -signal.SIGKILL
 
 
 def test_what_ctrl_c_does_not_reach_is_ended(study, tmp_path):
