@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from es.agent import ESAgent, fill
 from es.memory import RECORD, Noise, Plan
 from es.mpi import World
-from retro_agents.contract.envs import VectorEnv, ended_episodes
+from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
 from retro_agents.contract.policy import ScoringPolicy
 
 
@@ -120,9 +120,16 @@ class Rows:
     """
 
     def __init__(
-        self, envs: VectorEnv, agent: ESAgent, *, noise: Noise, levels: Sequence[str]
+        self,
+        envs: VectorEnv,
+        agent: ESAgent,
+        *,
+        noise: Noise,
+        levels: Sequence[str],
+        first: int = 0,
     ) -> None:
-        self.envs, self.agent, self.levels = envs, agent, levels
+        """first: rows of the processes before this one, which have other seeds."""
+        self.envs, self.agent, self.levels, self.first = envs, agent, levels, first
         self.noise = lru_cache(maxsize=1)(noise.whole)  # computed once for a pair's two episodes
         self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
         self.members = Members(agent, envs.num_envs)
@@ -131,7 +138,9 @@ class Rows:
 
     def reset(self, seed: int) -> None:
         """Reset all rows, so that each stands at the beginning of an episode."""
-        self.obs, _ = self.envs.reset(seed=seed)
+        count = len(self.episodes)
+        seeds: list[int | None] = [*row_seeds(seed, self.first + count)[self.first :]]
+        self.obs, _ = self.envs.reset(seed=seeds)
         self.fresh = set(range(len(self.episodes)))
         """Rows that stand at a beginning."""
         self.begun = 0

@@ -49,8 +49,11 @@ def run(
         while run.goes_on():
             plan = training.plan()
             records = training.play(plan, run.show)
-            values = training.learn(plan, records) if len(records) == len(plan) else {}
+            whole = len(records) == len(plan)
+            values = training.learn(plan, records) if whole else {}
             run.after(training.episodes(plan, records), values, timing=training.timing)
+            if not whole:  # a process has played its share of the steps
+                break
     return training.agent
 
 

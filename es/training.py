@@ -65,11 +65,15 @@ class Training(RunState):
         self.agent = agent = ESAgent.start(self.config, init, device=str(device))
         self.config = agent.config
         # If rows cannot be given a level, all that they play counts as one.
-        whole = ",".join(sorted(set(envs.levels)))
+        played = set(envs.levels)
+        if self.size > 1:  # another process may play other games
+            played = {name.rpartition(":")[2] for name in level_names(settings.levels)}
+        whole = ",".join(sorted(played))
         self.levels = level_names(settings.levels) if envs.resets_rows else [whole]
         noise = Noise(settings.seed, len(agent.theta))
         self.learner = Learner(agent.theta, self.config, noise=noise)
-        self.rows = Rows(envs, agent, noise=noise, levels=self.levels)
+        first = self.rank * envs.num_envs
+        self.rows = Rows(envs, agent, noise=noise, levels=self.levels, first=first)
 
     def plan(self) -> Plan:
         """Returns the episodes of the next generation."""

@@ -9,6 +9,7 @@ from es.agent import ESAgent
 from es.memory import Noise, Plan
 from es.mpi import World
 from es.rows import Members, RowEpisode, Rows, chance_of
+from retro_agents.contract.envs import row_seeds
 from retro_agents.games.families import make
 from retro_agents.games.retro.make import make_env
 from retro_agents.run.config import replaced
@@ -35,6 +36,19 @@ def test_actions_are_the_best_or_drawn_by_the_episodes_own_chance(quick, draws):
         found = np.bincount(actions[:, row], minlength=7) / len(actions)
         np.testing.assert_allclose(found, expected, atol=0.04)  # 5 standard errors
     assert (actions[:, 0] != actions[:, 1]).any() == draws
+
+
+def test_processes_begin_with_seeds_of_their_own(quick):
+    agent, given = ESAgent.start(quick), []
+
+    class Seeded(Lanes):
+        def reset(self, *, seed=None, options=None):
+            given.extend(seed)
+            return super().reset(seed=seed, options=options)
+
+    for first in (0, 2):
+        Rows(Seeded(2), agent, noise=Noise(0, 1), levels=LEVELS, first=first)
+    assert given == row_seeds(agent.config.run.seed, 4)
 
 
 def plan_of(levels, *, pairs=1):
