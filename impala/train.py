@@ -45,8 +45,10 @@ def run(
             actor, _, block, _ = actors.next()
             episodes = training.count(block)
             values = training.learn(block)
-            actors.order(actor, training.updates)
-            run.after(episodes, values, actor_restarts=actors.restarts)
+            try:
+                actors.order(actor, training.updates)
+            finally:  # what was learned is written, whatever became of the actors
+                run.after(episodes, values, actor_restarts=actors.restarts)
     return training.agent
 
 
