@@ -51,7 +51,7 @@ def read_ranges(config: SweepConfig) -> Ranges:
             f"{config.agent} does not report its checkpoints; give --agent ppo2, trpo, impala, "
             "rainbow or sac"
         )
-    for name in ("actors", "num_checkpoints"):
+    for name in ("actors", "num_checkpoints", "track"):
         if known.get(name):
             raise UserError(f"runs of a population take no {flag_of(name)}: leave it out")
     if not base.run.num_envs:

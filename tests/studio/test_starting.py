@@ -84,8 +84,10 @@ def test_a_run_that_fails_says_why_and_is_read_once(studio: Any, tmp_path: Path)
     while not (found := client.ask("/api/runs")[1]["failures"]):
         pass
     assert "nowhere" in found["new"]
-    shutil.rmtree(root / "new")
+    (root / "new" / "output.txt").unlink()
     assert client.ask("/api/runs")[1]["failures"] == found
+    shutil.rmtree(root / "new")
+    assert client.ask("/api/runs")[1]["failures"] == {}
 
 
 def test_the_folder_is_runs_unless_another_is_given() -> None:

@@ -62,6 +62,7 @@ SHARED = "runs that .* must share it"
         ("es", "", "seeds=1:2", "ppo2"),  # it does not report its checkpoints
         ("ppo2", "", "minibatches=4:8", r"minibatches: 5 may be drawn, but .* multiple"),
         ("impala", "--actors 2 --num-envs 4", "gamma=0.9:0.99", "take no --actors"),
+        ("ppo2", "--track wandb", "gamma=0.9:0.99", "take no --track"),
         ("ppo2", "--num-checkpoints 5", "gamma=0.9:0.99", "take no --num-checkpoints"),
         ("ppo2", "--num-envs 0", "gamma=0.9:0.99", "need a number of environments"),
         # What a checkpoint fixes is no value to move.
