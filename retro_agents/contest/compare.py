@@ -73,9 +73,9 @@ def runs_of(entry: str) -> Runs:
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
     used: set[int] = set()
-    for number, folder in enumerate(map(Path, folders := folders_of(entry))):
+    for number, folder in enumerate(map(Path, folders_of(entry))):
         if not (folder / "episodes.csv").is_file():
-            if len(folders) > 1:
+            if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
             raise UserError(f"{folder} is neither a contest nor a run; {near}")
