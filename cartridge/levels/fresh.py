@@ -36,8 +36,8 @@ LAYOUTS = 20
 
 def make_all(seeds: Sequence[int], *, out: Path) -> Iterator[Path]:
     """Makes a cartridge for each seed, and a CSV of all levels, for --levels. Yields the files.
-    Those that this has made before stay, so that what was stopped goes on. Raises UserError as
-    `make`; writes nothing if a seed or its folder is wrong."""
+    Keeps cartridges that an earlier call made, so the same call resumes an interrupted one. Raises
+    UserError as `make`; writes nothing if a seed or its folder is wrong."""
     check_seeds(seeds)
     for seed in seeds:
         if (folder := out / game_of(seed)).exists() and not (folder / ACTS).is_file():
