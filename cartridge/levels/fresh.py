@@ -29,7 +29,7 @@ CARTRIDGE = Path(__file__).parent.parent
 COMPILER = "m68k-linux-gnu-gcc"
 KEPT = ("bramble.wasm", "data.json", "scenario.json", "contest.json")
 ACTS = "acts.json"
-"""The file in a cartridge's folder with the seed and layouts of its acts."""
+"""The file in a cartridge's folder with the seed, layouts and hash of its acts."""
 LAYOUTS = 20
 """Layouts of an act to try before giving up."""
 
@@ -74,8 +74,9 @@ def make(seed: int, *, out: Path) -> Iterator[Path]:
     whole = out / game_of(seed)
     plans = list(finishable(seed))
     with drafted_folder(whole) as folder:
-        made = [*build([act for act, _ in plans], folder), folder / ACTS, folder / "proofs"]
-        record = {"seed": seed, "layouts": [act.layout for act, _ in plans]}
+        acts = [act for act, _ in plans]
+        made = [*build(acts, folder), folder / ACTS, folder / "proofs"]
+        record = {"seed": seed, "layouts": [act.layout for act in acts], "sha256": hash_of(acts)}
         (folder / ACTS).write_text(json.dumps(record, indent=1) + "\n")
         for act, actions in plans:
             status = oracle.replay(Simulator([act]), name_of(act), actions)
@@ -106,7 +107,8 @@ def has_compiler() -> bool:
 
 
 def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:
-    """The acts of a cartridge, by its game's name. Raises UserError if its record is missing."""
+    """The acts of a cartridge, by its game's name. Raises UserError if its record is missing, or if
+    this generator makes other acts than those that the cartridge has."""
     if game == GAME:
         return all_acts()
     path = integration / game / ACTS
@@ -116,10 +118,22 @@ def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[
         )
     made = json.loads(path.read_text())
     places = [(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
-    return [
+    acts = [
         make_act(zone, number, made["seed"], layout=layout)
         for (zone, number), layout in zip(places, made["layouts"], strict=True)
     ]
+    if made.get("sha256") != hash_of(acts):
+        raise UserError(
+            f"{path.parent} was made by another version of the level generator: delete it, and "
+            "make it again with `python -m cartridge.levels new`"
+        )
+    return acts
+
+
+def hash_of(acts: Sequence[Act]) -> str:
+    """The SHA-256 of all that acts consist of."""
+    parts = [vars(act) | {"spawns": [vars(spawn) for spawn in act.spawns]} for act in acts]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def finishable(seed: int) -> Iterator[tuple[Act, list[int]]]:
