@@ -22,6 +22,14 @@ ASIDE = ".replaced"
 """Suffix of a checkpoint's name while another takes its place."""
 CHECKPOINT = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
 """Names of checkpoint folders."""
+HOLDS = {
+    "contest.json": "a contest",
+    "config.json": "a run",
+    "metrics.csv": "a run",
+    "meta.json": "a checkpoint",
+    "result.json": "an evaluation",
+}
+"""A file in a folder -> what the folder then holds."""
 PATIENCE = 5.0
 """Seconds to wait for a lock: the children of a killed process may live a moment longer."""
 
@@ -216,6 +224,13 @@ def new_folder(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists: give another --out, or remove it")
     make_folder(folder)
+
+
+def held_by(folder: Path) -> str:
+    """Returns what a folder holds already, such as "a run"; "" if a run, a contest or an evaluation
+    can begin there."""
+    held = [what for name, what in HOLDS.items() if (folder / name).exists()]
+    return held[0] if held else "other runs" * any(folder.glob("*/config.json"))
 
 
 def next_number(recordings: Path) -> int:

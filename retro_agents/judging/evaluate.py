@@ -28,7 +28,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import backend_of, make_env
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import folder_for
+from retro_agents.ground.files import folder_for, held_by
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, store
@@ -43,8 +43,6 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 from retro_agents.run.folder import alone_in, numbered_folder
 
-HOLDS = {"result.json": "an evaluation", "config.json": "a run", "meta.json": "a checkpoint"}
-"""A file in a folder -> what the folder then holds."""
 SIGHT_EPISODES = 5
 """Default episodes per level of a test of sight."""
 
@@ -103,9 +101,8 @@ def made_out(out: Path | None) -> Iterator[Path]:
     given, out = out, out or numbered_folder("runs", "evaluation")
     busy = f"another evaluation writes to {out}: give another --out"
     with folder_for(out, made=given is None), alone_in(out, otherwise=busy):
-        for name, what in HOLDS.items():
-            if (out / name).exists():
-                raise UserError(f"{out} already holds {what}; give another --out")
+        if held := held_by(out):
+            raise UserError(f"{out} already holds {held}; give another --out")
         yield out
 
 

@@ -14,6 +14,7 @@ from retro_agents.ground.files import (
     all_or_nothing,
     complete_checkpoints,
     folder_for,
+    held_by,
     make_folder,
     step_of,
     unwritable,
@@ -52,13 +53,15 @@ class RunFolder:
         return run
 
     def check_free(self, *, instead: str = RESUME) -> None:
-        """Raises UserError if the folder already holds a run."""
+        """Raises UserError if the folder already holds a run, or anything else of a user's."""
         if (self.path / "config.json").exists() or (self.path / "metrics.csv").exists():
             if not self.has_checkpoint:
                 instead = "delete this one, which saved no checkpoint"
             raise UserError(
                 f"run folder {self.path} already holds a run; give another --run-dir, or {instead}"
             )
+        if held := held_by(self.path):
+            raise UserError(f"{self.path} already holds {held}; give another --run-dir")
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":

@@ -295,6 +295,14 @@ def test_a_job_that_is_refused_lets_the_running_ones_end(tmp_path):
     assert FakeJob.ended == [1]
 
 
+def test_a_contest_does_not_begin_in_the_folder_of_something_else(tmp_path, capsys):
+    (tmp_path / "result.json").write_text("{}")
+    with pytest.raises(SystemExit):
+        contest(tmp_path, "random")
+    assert "already holds an evaluation; give another --out" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
 def test_other_agent_in_the_same_folder_is_refused(copied, capsys):
     for agent, flags, word in (
         ("hold-right", (), "name random, not hold-right"),

@@ -15,8 +15,9 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.references import reference
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import HOLDS
 from retro_agents.ground.statistics import t_interval
-from retro_agents.judging.evaluate import HOLDS, agent_in, made_out, main, play_level
+from retro_agents.judging.evaluate import agent_in, made_out, main, play_level
 from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode

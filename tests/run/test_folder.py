@@ -42,6 +42,11 @@ def test_a_run_is_never_overwritten(tmp_path):
     with pytest.raises(UserError, match=r"already holds a run.* resume it: --resume"):
         RunFolder.create(tmp_path / "a", {"x": 2})
     assert config_of(RunFolder.open(tmp_path / "a")) == {"x": 1}
+    with pytest.raises(UserError, match="already holds other runs; give another --run-dir"):
+        RunFolder.create(tmp_path, {"x": 2})
+    write_json(tmp_path / "judged/result.json", {})
+    with pytest.raises(UserError, match="already holds an evaluation; give another --run-dir"):
+        RunFolder.create(tmp_path / "judged", {"x": 2})
 
 
 def test_two_do_not_write_to_one_run_and_who_is_not_alone_writes_nothing(tmp_path, monkeypatch):

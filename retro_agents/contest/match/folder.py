@@ -10,7 +10,7 @@ import msgspec
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import move_folder, write_json
+from retro_agents.ground.files import held_by, move_folder, write_json
 
 SAME = (
     "name",
@@ -95,6 +95,8 @@ def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
     and seeds to be played, which contest.json lists too.
     """
     begun = job_folders(out)
+    if not begun and (held := held_by(out)) not in ("a contest", ""):
+        raise UserError(f"{out} already holds {held}; give another --out")
     if begun:
         try:
             before = read_facts(out)
