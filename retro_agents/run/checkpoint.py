@@ -35,8 +35,8 @@ from retro_agents.run.draft import kept_settings, prune, publish, write_files
 from retro_agents.run.fields import fields, flag_with
 from retro_agents.run.manifest import (
     NAME,
-    OTHER,
     check_sizes,
+    damage,
     read_bytes,
     read_manifest,
     write_json,
@@ -88,8 +88,8 @@ class Checkpoint:
         try:
             return msgspec.convert(self.state, cls)
         except msgspec.ValidationError as error:
-            text = f"{self.folder} does not hold what its agent saves ({error}); {OTHER}"
-            raise Damaged(text, self.folder) from None
+            text = f"{self.folder} does not hold what its agent saves ({error})"
+            raise damage(text, self.folder) from None
 
     def check_run(self, part: str) -> None:
         """Raises Damaged if it lacks this part of a run, that is, if it holds an agent alone."""
@@ -186,8 +186,8 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
         config = msgspec.convert(json.loads(read("config.json")), dict[str, Any])
         state = msgspec.msgpack.decode(read("state.msgpack"), type=dict[str, Any])
     except (ValueError, RecursionError, MemoryError):
-        text = f"config.json or state.msgpack in {folder} is not what a checkpoint holds; {OTHER}"
-        raise Damaged(text, folder) from None
+        text = f"config.json or state.msgpack in {folder} is not what a checkpoint holds"
+        raise damage(text, folder) from None
     whole = StoredArrays(arrays)
     return Checkpoint(folder, manifest.agent, config, manifest.counters, tensors, whole, state)
 
@@ -203,11 +203,11 @@ def _tensors(path: Path, data: bytes) -> dict[str, torch.Tensor]:
         if limit := limit_of(error):
             raise UserError(f"{path} cannot be read: {limit}") from None
         reason = str(error).partition("\n")[0]
-        raise Damaged(f"{path} holds no tensors ({reason}); {OTHER}", path.parent) from None
+        raise damage(f"{path} holds no tensors ({reason})", path.parent) from None
     if part := not_finite(found):
-        raise Damaged(
-            f"{path} holds numbers that are not finite ({part}): the learning that saved "
-            f"it had diverged; {OTHER}",
+        raise damage(
+            f"{path} holds numbers that are not finite ({part}): the learning that saved it had "
+            "diverged",
             path.parent,
         )
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from retro_agents.ground.errors import Damaged, UserError, limit_of
 from retro_agents.ground.files import complete_checkpoints, move_folder, unwritable
-from retro_agents.run.manifest import OTHER
+from retro_agents.run.manifest import damage
 
 DAMAGED = ".damaged"
 """Suffix of the name of a checkpoint that was set aside."""
@@ -27,8 +27,8 @@ def reading(folder: Path) -> Iterator[None]:
         if limit := limit_of(error):
             raise UserError(f"{folder} cannot be used: {limit}") from None
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        text = f"{folder} does not hold what its agent saves ({reason}); {OTHER}"
-        raise Damaged(text, folder) from error
+        text = f"{folder} does not hold what its agent saves ({reason})"
+        raise damage(text, folder) from error
 
 
 def set_aside(error: Damaged) -> None:
@@ -37,7 +37,7 @@ def set_aside(error: Damaged) -> None:
     folder = error.folder
     if folder is not None and not folder.exists():
         return  # another process of the run set it aside
-    if folder is None or len(complete_checkpoints(folder.parent)) < 2:
+    if folder is None or len(there := complete_checkpoints(folder.parent)) < 2:
         raise error
     aside = folder.with_name(folder.name + DAMAGED)
     shutil.rmtree(aside, ignore_errors=True)
@@ -47,4 +47,4 @@ def set_aside(error: Damaged) -> None:
         return
     except OSError as failed:
         raise unwritable(aside, failed) from None
-    print(f"warning: {error}; resuming from the one before it", file=sys.stderr)
+    print(f"warning: {error}; resuming from {there[-2].name}", file=sys.stderr)

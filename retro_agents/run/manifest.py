@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from retro_agents.ground.arrays import Rows, describe
 from retro_agents.ground.errors import Damaged, UserError
-from retro_agents.ground.files import sync
+from retro_agents.ground.files import complete_checkpoints, sync
 
 NAME = "meta.json"
 FORMAT = "retro-contest-agents checkpoint"
@@ -22,8 +22,6 @@ MOST_BYTES = 1 << 20
 FILE = re.compile(r"config\.json|state\.msgpack|[A-Za-z0-9_-]+\.(safetensors|npy\.zst)")
 """Names of the files that a checkpoint may hold, beside meta.json."""
 CHECKSUM = re.compile(rb'(?<="checksum": ")[0-9a-f]{64}(?=")')
-OTHER = "use another checkpoint"
-"""What a user can do about a damaged one."""
 
 Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -55,6 +53,13 @@ class Manifest(Head, forbid_unknown_fields=True):
     """Sizes of the run's tables in bytes at that time; later they only grow."""
     checksum: str = ""
     """The SHA-256 of this file without it."""
+
+
+def damage(text: str, folder: Path) -> Damaged:
+    """The error for a damaged checkpoint, with what to use instead of it."""
+    before = [path for path in complete_checkpoints(folder.parent) if path < folder]
+    instead = f"the one before it, {before[-1]}" if before else "another checkpoint"
+    return Damaged(f"{text}; use {instead}", folder)
 
 
 def checksum(data: bytes) -> bytes:
@@ -120,7 +125,7 @@ def read_manifest(folder: Path) -> Manifest:
             )
         manifest = msgspec.json.decode(data, type=Manifest)
     except (OSError, ValueError, RecursionError):
-        raise Damaged(f"{path} is damaged, or not this project's; {OTHER}", folder) from None
+        raise damage(f"{path} is damaged, or not this project's", folder) from None
     check(folder, manifest)
     return manifest
 
@@ -128,15 +133,15 @@ def read_manifest(folder: Path) -> Manifest:
 def check(folder: Path, manifest: Manifest) -> None:
     """Raises Damaged unless a manifest names what every checkpoint has, and nothing else."""
     if "env_steps" not in manifest.counters:
-        raise Damaged(f"checkpoint {folder} counts no env_steps; {OTHER}", folder)
+        raise damage(f"checkpoint {folder} counts no env_steps", folder)
     for name in ("config.json", "state.msgpack"):
         if name not in manifest.files:
-            raise Damaged(f"checkpoint {folder} lacks its file {name!r}; {OTHER}", folder)
+            raise damage(f"checkpoint {folder} lacks its file {name!r}", folder)
     for name, facts in manifest.files.items():
         array = name.endswith(".npy.zst")
         described = facts.dtype is not None and facts.shape is not None
         if not FILE.fullmatch(name) or described != array:
-            raise Damaged(f"checkpoint {folder} has no such file as {name!r}; {OTHER}", folder)
+            raise damage(f"checkpoint {folder} has no such file as {name!r}", folder)
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:
@@ -144,10 +149,10 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
     for name, facts in manifest.files.items():
         path = folder / name
         if not path.is_file():
-            raise Damaged(f"checkpoint {folder} lacks its file {name!r}; {OTHER}", folder)
+            raise damage(f"checkpoint {folder} lacks its file {name!r}", folder)
         if (size := path.stat().st_size) != facts.size:
             text = f"checkpoint file {path} is cut off: {size} bytes, {facts.size} expected"
-            raise Damaged(f"{text}; {OTHER}", folder)
+            raise damage(text, folder)
 
 
 def read_bytes(folder: Path, name: str, manifest: Manifest) -> bytes:
@@ -158,5 +163,5 @@ def read_bytes(folder: Path, name: str, manifest: Manifest) -> bytes:
     except OSError as error:
         raise Damaged(f"cannot read checkpoint file {path}: {error.strerror}", folder) from None
     if hashlib.sha256(data).hexdigest() != manifest.files[name].sha256:
-        raise Damaged(f"checkpoint file {path} is damaged (checksum); {OTHER}", folder)
+        raise damage(f"checkpoint file {path} is damaged (checksum)", folder)
     return data

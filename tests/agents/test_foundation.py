@@ -160,7 +160,7 @@ def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
     harm(newest, name)
     said = resumed(capsys, tmp_path)
     (line,) = [line for line in said.splitlines() if line.startswith("warning")]
-    assert newest.name in line and "resuming from the one before it" in line
+    assert newest.name in line and f"resuming from {older.name}" in line
     assert (tmp_path / "checkpoints" / f"{newest.name}.damaged").is_dir()
     latest = load_checkpoint(tmp_path)
     assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))

@@ -95,8 +95,10 @@ def test_weights_that_are_not_finite_are_neither_saved_nor_loaded(
         save(tmp_path / "checkpoints", 30, tensors=bad)
     with pytest.raises(Damaged, match=r"not finite .*the learning that saved it had diverged"):
         load_checkpoint(tmp_path)
+    with pytest.raises(Damaged, match=r"use the one before it, .*/step-000000020$"):
+        load_checkpoint(tmp_path)
     assert load_to_resume(tmp_path).counters["env_steps"] == 20
-    assert "resuming from the one before it" in capsys.readouterr().err
+    assert "resuming from step-000000020" in capsys.readouterr().err
 
 
 def test_a_kill_between_the_two_renames_leaves_the_replaced_one(tmp_path):
