@@ -70,7 +70,8 @@ def write_agent(name: str, folder: Path) -> None:
         raise UserError(f"{folder} is there already: choose another name, or move it")
     make_folder(folder.parent)
     with drafted_folder(folder) as draft:
-        for file in sorted(path for path in TEMPLATE.rglob("*.*") if path.is_file()):
+        files = [path for path in TEMPLATE.rglob("*.*") if path.is_file()]
+        for file in sorted(path for path in files if path.suffix != ".pyc"):  # which pip leaves
             text = file.read_text(encoding="utf-8").replace("tally", name)
             made = draft / name / file.relative_to(TEMPLATE)
             made.parent.mkdir(parents=True, exist_ok=True)

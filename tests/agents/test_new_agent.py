@@ -1,10 +1,14 @@
 """`retro-agents new-agent`: the package that it writes works at once."""
 
+import compileall
+import shutil
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from zipfile import ZipFile
 
+from retro_agents import new_agent
 from retro_agents.new_agent import main
 from tests.runs import ROOT
 
@@ -44,6 +48,15 @@ def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys)
     assert "red_fox" in said("retro_agents", "list", "agents")
     said("retro_agents", "evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores")
     assert (tmp_path / "scores" / "result.json").is_file()
+
+
+def test_what_pip_compiled_of_the_template_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(new_agent.TEMPLATE, "template")
+    compileall.compile_dir("template", quiet=1)
+    monkeypatch.setattr(new_agent, "TEMPLATE", Path("template"))
+    main(["fox"])
+    assert Path("fox/fox/agent.py").is_file() and not [*Path("fox").rglob("*.pyc")]
 
 
 def test_a_folder_of_its_name_does_not_hide_what_pip_installed_for_editing(tmp_path, monkeypatch):
