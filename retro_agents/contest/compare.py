@@ -26,6 +26,7 @@ from retro_agents.ground.results import store
 from retro_agents.ground.statistics import Interval, Runs
 from retro_agents.judging.score import interval_text, read_episodes
 from retro_agents.judging.tables import terminal_table
+from retro_agents.run.agents import is_package
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import positional
@@ -34,7 +35,9 @@ from retro_agents.run.plot import picture
 
 @dataclasses.dataclass(frozen=True)
 class CompareConfig:
-    """Compare agents on the levels that they share: the first ENTRY with each of the others."""
+    """Compare agents on the levels that they share: the first ENTRY with each of the others. A
+    difference is shown if its 95 % interval excludes 0. P(better) is the probability that a run of
+    the other beats one of the first on the same level; 0.5 is even."""
 
     entries: list[str] = positional("ENTRY")
     """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
@@ -78,7 +81,9 @@ def runs_of(entry: str) -> Runs:
             if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
-            raise UserError(f"{folder} is neither a contest nor a run; {near}")
+            if is_package(entry):
+                near = f"it is an agent: compare what `retro-agents evaluate {entry}` stores"
+            raise UserError(f"there is no contest, run or evaluation {folder}; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
@@ -160,11 +165,13 @@ def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
         interval = interval_text(one.interval)
         means.append([one.label, f"{one.mean:,.0f}", interval, str(one.seeds)])
     for one in found[1:]:
-        better = "–" if math.isnan(one.better_interval[0]) else f"{one.better:.2f}"
-        cells = [f"{one.apart:+,.0f}", interval_text(one.apart_interval), better]
+        low, high = one.apart_interval
+        better = "–" if math.isnan(low) else f"{one.better:.2f}"
+        shown = "yes" if low > 0.0 or high < 0.0 else "no"
+        cells = [f"{one.apart:+,.0f}", interval_text(one.apart_interval), shown, better]
         others.append([one.label, *cells, interval_text(one.better_interval, digits=2)])
     title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
-    head = ["", "apart", "95 %", "P(better)", "95 %"]
+    head = ["", "apart", "95 %", "shown", "P(better)", "95 %"]
     return (
         terminal_table(["", "mean", "95 %", "seeds or episodes"], means, title=title),
         terminal_table(head, others, title=f"Compared with {found[0].label}"),

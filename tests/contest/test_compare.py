@@ -57,7 +57,7 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     main([both, str(tmp_path / "run3")])
     said = capsys.readouterr().out
     table, _, advice = said.partition("An interval needs two seeds or more, and run3 has one")
-    assert table.rpartition("run3")[2].split()[:4] == ["-100", "–", "–", "–"] and advice
+    assert table.rpartition("run3")[2].split()[:4] == ["-100", "–", "no", "–"] and advice
     main(["random", "jerk-recovering", "run-and-jump"])
     said = capsys.readouterr().out
     assert "two seeds" not in said and "…" not in said  # nothing is cut at 80 columns
