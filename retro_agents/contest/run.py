@@ -125,6 +125,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         try:
             run_all(plan, out, begin, steps=limits.timesteps, workers=config.workers)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the same command goes on; levels that are over stay") from None
         finally:
             report(out, facts, planned)
     left = sum(not is_over(job_folder(out, *job)) for job in plan)
@@ -165,9 +167,10 @@ def run_all(
                 for job in list(running):
                     if job.poll():
                         running.remove(job)
-                        over += 1
                         try:
-                            tell(job, job.finish(), over=f"{over}/{len(plan)}")
+                            status = job.finish()
+                            over += 1
+                            tell(job, status, over=f"run {over} of {len(plan)}")
                         except UserError as error:
                             refused = error
                             waiting.clear()
