@@ -241,6 +241,8 @@ def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
     name = flag[2:].replace("-", "_")
     if said := answer(name, here, spelled=flag_of) or instead(name, known):
         return said
+    if f"{flag}s" in known:
+        return f"did you mean '{flag}s'?"
     parts = set(flag[2:].split("-"))
     close = [other for other in known if parts <= set(other[2:].split("-"))]
     close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)

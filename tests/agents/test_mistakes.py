@@ -19,6 +19,7 @@ EVERY = [
     (["--levels", "bramble-trian"], "bramble-train"),
     (["--scenario", "nothing"], "scenario"),
     (["--timestep", "5"], "--timesteps"),
+    (["--level", "bramble-train"], "did you mean '--levels'?"),
     (["--learning-rate", "-1"], "learning"),
     (["--init", "no/such/run"], "no/such/run"),
     (["--device", "tpu"], "device"),

@@ -57,7 +57,8 @@ def parse_level(text: str) -> Level:
         names = [*split_names(), *(level.state for level in known)]
         raise UserError(
             f"unknown levels {game!r}{nearest(game, names)}: give levels by name or as GAME:STATE, "
-            f"a split ({', '.join(split_names())}), or a CSV with columns game,state"
+            f"a split ({', '.join(split_names())}), or a CSV with columns game,state; "
+            "`retro-agents list levels` prints them"
         )
     if len(matches) > 1:
         raise UserError(f"several games have a level {game!r}: give {' or '.join(matches)}")
