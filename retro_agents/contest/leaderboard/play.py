@@ -141,9 +141,14 @@ def play(
     ):
         folder = place.resolve()
         home, work = folder / "entry", folder / "work"
-        shutil.copytree(entry.folder, home)
-        work.mkdir()
-        (folder / "meet").mkdir(mode=0o700)
+        try:
+            shutil.copytree(entry.folder, home)
+            work.mkdir()
+            (folder / "meet").mkdir(mode=0o700)
+        except OSError:
+            raise UserError(
+                f"cannot copy {entry.folder} to {folder}: free some space there, or set TMPDIR"
+            ) from None
         said = secrets.randbits(31)  # a seed of the season would give the season's away
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=said)
         environment = environment_of(entry, folder, seed=said)
@@ -231,7 +236,9 @@ def judge(
 ) -> None:
     """Raises RefusedError unless the run was played to its last step, within its limits."""
     if isinstance(server.error, OSError):
-        raise RefusedError(f"the entry's server failed: {server.error}")
+        # Before the first step an entry has nothing to choose by, so its other runs stay.
+        kind = RefusedError if server.env.masks else UserError
+        raise kind(f"the entry's server failed: {server.error}")
     if server.error is not None:
         raise server.error
     (cpu, memory), past = use or (0.0, 0), ""

@@ -117,6 +117,27 @@ def test_a_result_that_cannot_be_written_replaces_none(board, refused, monkeypat
     board.check(folder)
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [(shutil, "copytree", "set TMPDIR"), (os, "posix_fallocate", "No space left on device")],
+)
+def test_a_full_temporary_folder_is_no_fault_of_the_entry(
+    module, name, said, board, refused, monkeypatch
+):
+    """The second of its runs finds no space, and the first one stays."""
+    made, left = getattr(module, name), [1]
+
+    def full(*args):
+        if not left:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left.pop()
+        return made(*args)
+
+    monkeypatch.setattr(module, name, full)
+    assert said in refused(board.score, board.entry())
+    assert len(list((board.results / "unfinished").iterdir())) == 1
+
+
 def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
     folder = board.entry(onnx="net.onnx")
     shutil.copy(ROOT / "web" / "agents" / "rainbow.onnx", folder / "net.onnx")
