@@ -11,6 +11,12 @@ from tests.runs import ROOT
 
 JOBS = yaml.safe_load((ROOT / ".github/workflows/leaderboard.yml").read_text())["jobs"]
 (SCRIPT,) = (step["run"] for step in JOBS["changed"]["steps"] if step.get("id") == "diff")
+STEPS = [*JOBS["score"]["steps"], *JOBS["check"]["steps"]]
+(TAKE,) = {
+    step["run"].splitlines()[-1]
+    for step in STEPS
+    if "pull request's entries" in step.get("name", "")
+}
 ENTRY = "entries/mine/entry.json"
 pytestmark = pytest.mark.skipif(not shutil.which("jq"), reason="the script needs jq")
 
@@ -77,3 +83,11 @@ def test_changed_entries_are_scored_if_there_is_time(changed, files, entries):
 )
 def test_a_pull_request_brings_nothing_but_entries(changed, name):
     assert changed({ENTRY: '{"steps": 50000}', name: "b"}) is None
+
+
+def test_a_file_that_a_pull_request_deletes_is_not_scored(changed, tmp_path):
+    changed({"entries/mine/net": ""})
+    begin = "git fetch -q . HEAD && git checkout -q HEAD^1 && test -f leaderboard/entries/mine/net"
+    subprocess.run(["bash", "-ec", f"{begin}\n{TAKE}"], cwd=tmp_path, check=True)
+    left = (tmp_path / "leaderboard" / "entries" / "mine").iterdir()
+    assert [path.name for path in left] == ["entry.json"]
