@@ -40,6 +40,7 @@ def stage(app: Any) -> None:
     """Copy pages of other folders to where Sphinx looks for them."""
     docs = Path(app.srcdir)
     for copy, folder in links.STAGED.items():
+        shutil.rmtree(docs / copy, ignore_errors=True)  # with the pages that are gone
         for path in (docs.parent / folder).glob("*.*"):
             if path.suffix in (".md", ".png"):
                 (docs / copy).mkdir(exist_ok=True)

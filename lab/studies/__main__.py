@@ -88,7 +88,7 @@ def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds
     for name, kind in before["kinds"].items():
         if name not in study.kinds:
             continue
-        same = kind["made"] == study.made(name)
+        same = kind["made"].items() <= study.made(name).items()
         if name not in kinds and not same:
             raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
         if name not in kinds or (same and kinds[name]["runs"] == kind["runs"]):

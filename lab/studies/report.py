@@ -138,7 +138,7 @@ def grown_table(kinds: Kinds) -> str:
     for name, runs in ((name, kind["grown"]) for name, kind in kinds.items() if "grown" in kind):
         tenths = [None if None in of else round(fmean(of)) for of in zip(*runs, strict=True)]
         cells = {f"{10 * i} %": number(mean) for i, mean in enumerate(tenths, 1)}
-        rows.append({"score so far after": name, **cells})
+        rows += [{"score so far after": name, **cells}] if any(cells.values()) else []
     return records(rows)
 
 

@@ -33,7 +33,7 @@ from retro_agents.judging.tables import number, records, table
 from retro_agents.sweeps.study import level_names, short
 
 NOTES = texts("notes")
-WITH_FORMER = ("contest", "contest-entry", "es", "jerk-fresh", "jerk-search", "ppo2")
+WITH_FORMER = ("contest", "jerk-fresh", "jerk-search")
 """Pages that show the result."""
 
 

@@ -107,10 +107,12 @@ def improvement(one: Runs, other: Runs) -> float:
 
 
 def improvement_interval(one: Runs, other: Runs) -> Interval:
-    """Its interval, by a bootstrap over seeds within each level."""
+    """Its interval, by a bootstrap over seeds within each level; unknown where all runs of one beat
+    all of the other, since all draws agree there."""
     first, second = map(_by_level, shared(one, other))
     pairs = max((len(a) * len(b) for a, b in zip(first, second, strict=True)), default=0)
-    return _bootstrap([*first, *second], _better, numbers=pairs)
+    low, high = _bootstrap([*first, *second], _better, numbers=pairs)
+    return (low, high) if low < high else (math.nan, math.nan)
 
 
 def profile(runs: Runs, thresholds: Sequence[float]) -> list[float]:

@@ -17,9 +17,11 @@ import yaml
 from retro_agents.games.families import level_names as names_of
 from retro_agents.games.retro.integrations import games, rom_hash
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints, file_hash
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
-from retro_agents.run.config import preset_names, read_yaml
+from retro_agents.run.agents import home_of, shipped
+from retro_agents.run.config import flat, preset_names, read_file, read_yaml
 
 REFERENCE = re.compile(r"<([^<>]+)>")
 
@@ -127,13 +129,16 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return fitting[0]
 
     def made_with(self, cell: Cell) -> dict[str, Any]:
-        """Everything that a run depends on except its folder: arguments, and the games' ROMs."""
+        """Everything that a run depends on except its folder: arguments, shipped weights, and the
+        games' ROMs."""
         kind = self.kinds[cell.kind]
+        flags = REFERENCE.sub(lambda m: self.inputs.get(m[1], m[0]), " ".join(kind.words))
         levels = level_names(cell.level)
         named = {name.rpartition(":")[0] for name in levels}  # "" for families without games
         return {
             "run": kind.run,
-            "flags": REFERENCE.sub(lambda m: self.inputs.get(m[1], m[0]), " ".join(kind.words)),
+            "flags": flags,
+            "weights": shipped_weights(kind.run, flags.split()),
             "steps": kind.steps or self.steps,
             "levels": ",".join(levels),
             "seed": cell.seed,
@@ -144,6 +149,21 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Everything that all runs of a kind depend on."""
         own = self.made_with(self.cells(kind)[0])
         return {part: value for part, value in own.items() if part not in ("levels", "seed")}
+
+
+def shipped_weights(module: str, flags: Sequence[str]) -> dict[str, str]:
+    """Agent -> hash of its shipped weights, for those that these flags or their preset name."""
+    words, home = [*flags], home_of(module.partition(".")[0])
+    for flag, preset in itertools.pairwise(flags):
+        if home and flag == "--preset":
+            values = read_file(home / "presets" / f"{preset}.yaml", what="preset")
+            words += map(str, flat(values).values())
+    found = {name: shipped(name) for name in (word.removesuffix("/pretrained") for word in words)}
+    return {
+        name: file_hash(complete_checkpoints(folder)[-1] / "meta.json")
+        for name, folder in sorted(found.items())
+        if folder
+    }
 
 
 def read_study(name: str, folder: Path) -> Study:

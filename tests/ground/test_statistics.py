@@ -123,6 +123,9 @@ def test_improvement_counts_pairs_of_a_level_and_ties_half():
     assert improvement_interval(ONE, more) == improvement_interval(ONE, OTHER)
     low, high = improvement_interval(ONE, OTHER)
     assert 0.0 <= low < improvement(ONE, OTHER) < high <= 1.0
+    higher = {level: {seed: r + 99.0 for seed, r in runs.items()} for level, runs in ONE.items()}
+    assert improvement(higher, ONE) == 1.0  # which three seeds do not make certain
+    assert all(map(math.isnan, improvement_interval(higher, ONE)))
 
 
 def test_levels_count_alike_and_a_seed_once_and_a_profile_is_the_share_above():

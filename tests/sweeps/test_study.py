@@ -3,7 +3,8 @@
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.sweeps.study import read_study
+from retro_agents.sweeps import study as studies
+from retro_agents.sweeps.study import read_study, shipped_weights
 from tests.sweeps.studies import STUDY, changed
 
 
@@ -34,6 +35,18 @@ def test_runs_are_told_apart_by_settings_inputs_and_roms_but_not_by_their_place(
     assert len(made["roms"]["BrambleDash-Genesis-v0"]) == 40
     assert changed(STUDY, inputs={"start": "else"}).made_with(cell) != made
     assert changed(STUDY, steps=21).made_with(cell) != made
+
+
+def test_runs_are_told_apart_by_the_shipped_weights_that_they_name(monkeypatch, tmp_path):
+    named = shipped_weights("jerk.train", ["--policy", "ppo2"])
+    assert [*named] == ["ppo2"] and shipped_weights("a.b", ["--init", "ppo2/pretrained"]) == named
+    assert shipped_weights("jerk.train", ["--preset", "hybrid"]) == named
+    assert shipped_weights("jerk.train", ["--preset", "recovering"]) == {}
+    newer = tmp_path / "step-000000001"
+    newer.mkdir()
+    (newer / "meta.json").write_text("{}")
+    monkeypatch.setattr(studies, "shipped", lambda name: tmp_path if name == "ppo2" else None)
+    assert shipped_weights("jerk.train", ["--preset", "hybrid"]) != named
 
 
 def test_acts_of_one_name_in_two_games_are_refused(monkeypatch):
