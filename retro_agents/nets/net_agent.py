@@ -13,13 +13,14 @@ from torch import Tensor, nn
 
 from retro_agents.contract.policy import Act, Actions, Flags, Images, Play, one_or_many
 from retro_agents.ground.device import computes_in_bf16, one_thread
+from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import ActorCritic, choose, make_actor_critic
 from retro_agents.nets.noisy import Noises
 from retro_agents.nets.transfer import check_encoder, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.distrust import reading
-from retro_agents.run.fields import fields, flag_with
+from retro_agents.run.fields import fields, flag_with, places, takes_effect
 
 FEW_ROWS = 32
 """Rows from which several threads may pay when acting."""
@@ -122,9 +123,21 @@ class NetAgent(Generic[Net, Config]):
         """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
         check_encoder(theirs, ours, source=saved.folder)
-        known = [name for name in fields(self.config, "shape") if name in theirs]
-        flags = [flag_with(name, theirs[name]) for name in known if theirs[name] != ours[name]]
+        here, made = places(self.config), {**ours, **theirs}
+        flags = [
+            flag_with(name, theirs[name])
+            for name in fields(self.config, "shape")
+            if name in theirs and theirs[name] != ours[name] and takes_effect(made, here[name])
+        ]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
+        configs: list[Any] = [saved.config_as(type(self.config)), self.config]
+        specs = [config.env.spec() for config in configs]
+        seen, sees = ((spec.channels, spec.steps_back) for spec in specs)
+        if seen != sees:  # the weights alone would fit
+            raise UserError(
+                f"{saved.folder} was trained with other frames than this run's; give "
+                f"{' '.join(flags)}"
+            )
 
     def scores(self, images: Tensor) -> Tensor:
         """A policy's logits or expected returns, with gradient. Images uint8 [B,C,H,W] -> [B,A]."""

@@ -27,9 +27,10 @@ def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) ->
 
     Raises UserError if `source` cannot be read, or its net has no encoder or another one.
     """
-    state, made = _encoder_weights(source, encoder.image)
-    name = made.get("encoder", "unnamed")
-    check_encoder(made, vars(settings), source=source)
+    with reading(Path(source)):
+        state, made = _encoder_weights(source, encoder.image)
+        name = made.get("encoder", "unnamed")
+        check_encoder(made, vars(settings), source=source)
     same = "the same --encoder, image, colour and frame stack"
     load_net(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
 
@@ -85,9 +86,8 @@ def _encoder_weights(
     else:
         saved = load_checkpoint(source)
         made, weights = flat(saved.config), saved.tensors.get("net", {})
-        with reading(saved.folder):
-            for searched in made.get("searched", ()):  # es searches another agent's net
-                made = flat(searched["config"])
+        for searched in made.get("searched", ()):  # es searches another agent's net
+            made = flat(searched["config"])
     state = {
         key.removeprefix(PREFIX): value for key, value in weights.items() if key.startswith(PREFIX)
     }

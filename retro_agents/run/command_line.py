@@ -12,7 +12,7 @@ from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.ground.names import nearest_text
 from retro_agents.run.config import flat, from_dict, preset_names, read_file, to_dict
-from retro_agents.run.fields import NOTHING, fields, flag_of, flag_with, places, required
+from retro_agents.run.fields import NOTHING, fields, flag_of, flag_with, is_on, places, required
 from retro_agents.run.flags import Words
 
 T = TypeVar("T")
@@ -144,7 +144,7 @@ def check_needs(config: T) -> T:
     missing module."""
     values = flat(to_dict(config))
     for name, place in places(config).items():
-        if _is_on(values, name):
+        if is_on(values, name):
             modules = (module.format(values[name]) for module in place.says("needs", ()))
             need(*(module for module in modules if ":" not in module))  # which is a user's own
     return config
@@ -155,23 +155,14 @@ def check_effects(config: Any, given: Iterable[str]) -> None:
     values, here = flat(to_dict(config)), places(config)
     for name in given:
         others, other = here[name].says("only_with", ()), here[name].says("without")
-        if others and not any(_is_on(values, one) for one in others):
+        if others and not any(is_on(values, one) for one in others):
             flags = " or ".join(map(_flag_for, others))
             flag = _flag_for(f"{name}={values[name]}" if values[name] is False else name)
             raise UserError(f"{flag} has no effect without {flags}: give that too, or leave it out")
-        if other and _is_on(values, other):
+        if other and is_on(values, other):
             off = flag_with(other, type(values[other])())
             instead = "leave one out" if other in given else f"give {off} too"
             raise UserError(f"{flag_of(name)} has no effect with {_flag_for(other)}: {instead}")
-
-
-def _is_on(values: Mapping[str, Any], condition: str) -> bool:
-    """Whether a condition of a field's `only_with` or `without` holds."""
-    name, equals, value = condition.partition("=")
-    if equals:
-        found = values[name]
-        return (f"{found:g}" if isinstance(found, float) else str(found)) == value
-    return bool(values[name]) and values[name] != "none"
 
 
 def _flag_for(condition: str) -> str:

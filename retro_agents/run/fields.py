@@ -176,6 +176,22 @@ def flag_with(name: str, value: Any) -> str:
     return f"{flag_of(name)} {shlex.quote(str(value))}"
 
 
+def is_on(values: Mapping[str, Any], condition: str) -> bool:
+    """Whether a condition of a field's `only_with` or `without` holds."""
+    name, equals, value = condition.partition("=")
+    if equals:
+        found = values[name]
+        return (f"{found:g}" if isinstance(found, float) else str(found)) == value
+    return bool(values[name]) and values[name] != "none"
+
+
+def takes_effect(values: Mapping[str, Any], place: Place) -> bool:
+    """Whether a field has an effect beside these flat values of a config, see `field`."""
+    others, other = place.says("only_with", ()), place.says("without")
+    on = not others or any(is_on(values, one) for one in others)
+    return on and not (other and is_on(values, other))
+
+
 def answer(
     name: str, here: Mapping[str, Place], *, spelled: Callable[[str], str] = lambda name: name
 ) -> str:

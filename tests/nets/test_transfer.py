@@ -14,7 +14,7 @@ from retro_agents.nets.encoders import encoder_of, make_encoder
 from retro_agents.nets.settings import NetSettings
 from retro_agents.nets.transfer import check_encoder, follow, load_encoder
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
-from retro_agents.run.config import replaced
+from retro_agents.run.config import replaced, to_dict
 
 IMAGE = (4, 84, 84)
 
@@ -101,11 +101,24 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
         ),
         ({"encoder": "impala", "widths": "8,8", "pool": True}, {"pool": False}, "give --pool"),
         ({"encoder": "data-efficient"}, {"encoder_parts": "shifted"}, "--encoder-parts"),
+        ({"frame_stack": 12}, {"frame_stack": 4, "colour": "rgb"}, "give --colour grey"),
+        (
+            {"levels": "procgen:coinrun", "frames": "0,-1"},
+            {"frames": "0,-3"},
+            "other frames than this run's; give --frames 0,-1$",
+        ),
+        (
+            {"recurrent": "none"},
+            {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 8},
+            "give --recurrent none$",
+        ),
     ],
-    ids=["strides", "pool", "parts"],
+    ids=["strides", "pool", "parts", "colour", "frames", "effect"],
 )
 def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs, ours, said):
-    small = {"hidden": 8, "image_height": 36, "image_width": 36}
+    small = {"hidden": 8}
+    if "levels" not in theirs:
+        small |= {"image_height": 36, "image_width": 36}
     theirs = replaced(PPO2Config(), **theirs, **small)
     ours = replaced(theirs, **ours)
     PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
@@ -114,6 +127,27 @@ def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs
     if "widths" in said:
         with pytest.raises(UserError, match=said):
             load_encoder(encoder_of(ours.net, (4, 36, 36)), tmp_path, ours.net)
+
+
+def test_one_value_function_of_two_is_that_of_the_rewards(tmp_path):
+    one = replaced(PPO2Config(), hidden=8, image_height=36, image_width=36)
+    two = replaced(one, rnd=0.1, rnd_values="two")
+    theirs, ours = PPO2Agent.build(to_dict(two)), PPO2Agent.build(to_dict(one))
+    theirs.save(tmp_path)
+    ours.start_from(tmp_path)
+    for name, weights in ours.net.state_dict().items():
+        assert torch.equal(weights, theirs.net.state_dict()[name][: len(weights)])
+
+
+@pytest.mark.parametrize(
+    "made", [{"encoder_parts": 5}, {"widths": [1]}, {"searched": 3}], ids=lambda made: min(made)
+)
+def test_a_strange_config_is_no_encoders(tmp_path, made):
+    weights = {f"encoder.{k}": v for k, v in make_encoder("nature", IMAGE).state_dict().items()}
+    counters = {"env_steps": 1}
+    save_checkpoint(tmp_path, agent="x", config=made, counters=counters, tensors={"net": weights})
+    with pytest.raises(UserError, match="does not hold what its agent saves"):
+        load_encoder(make_encoder("nature", IMAGE), tmp_path, NetSettings())
 
 
 def test_checkpoint_without_an_encoder_is_refused(tmp_path):
