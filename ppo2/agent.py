@@ -38,9 +38,12 @@ class PPO2Agent(ActorCriticAgent[PPO2Config]):
     def take(
         self, weights: Mapping[str, Tensor], source: Path | str, *, flags: Sequence[str] = ()
     ) -> None:
-        """Take the weights of a net; noisy layers keep their own noise where it has none."""
+        """Take the weights of a net, of two value functions the rewards' where it has one; noisy
+        layers keep their own noise where it has none."""
         own = self.net.state_dict()
         noise = {name: value for name, value in own.items() if name.endswith("_sigma")}
+        if not self.config.bonus_apart:
+            weights = {n: w[:1] if n.startswith("head.value.") else w for n, w in weights.items()}
         super().take({**noise, **weights}, source, flags=flags)
 
 
