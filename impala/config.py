@@ -40,7 +40,7 @@ class ImpalaConfig:
     """Microbatches of whole sequences into which each thread splits its part of a batch, to save
     memory or to fit the cache; their gradients are summed."""
 
-    initialisation: Initialisation = start("default", group="The net")
+    initialisation: Initialisation = start("default", group="The net", without="init")
     """Weights before the outputs (xavier-all: including them); default: orthogonal, except for
     impala's and mobilenet's convolutions, which have their own."""
     recurrent: Literal["none", "gru", "lstm"] = shape("none")

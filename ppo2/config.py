@@ -50,7 +50,7 @@ class PPO2Config:
     convolution_l2: NonNegative = learning(0.0)
     """Weight in the loss of the encoder's summed squared weights."""
 
-    initialisation: Initialisation = start("default", group="The net")
+    initialisation: Initialisation = start("default", group="The net", without="init")
     """Weights before the outputs (xavier-all: including them); default: orthogonal, except for
     impala's and mobilenet's convolutions, which have their own."""
     recurrent: Literal["none", "gru", "lstm"] = shape("none")

@@ -97,7 +97,8 @@ class Learner:
             fused=True,
             capturable=on_gpu,
         )
-        self.kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
+        layers = net.encoder.modules()
+        self.kernels = [layer.weight for layer in layers if isinstance(layer, nn.Conv2d)]
         self.augmentation = config.augmentation.make(config.env.spec())
         self.clip, self.value_clip = torch.tensor(config.clip, device=device), None
         if config.value_clip:

@@ -28,7 +28,7 @@ class TRPOConfig:
     act_parts: Count = machine(2)
     """Groups of environments: one group is stepped while the actions of the next are chosen."""
 
-    initialisation: Initialisation = start("default", group="The nets")
+    initialisation: Initialisation = start("default", group="The nets", without="init")
     """Weights before the outputs (xavier-all: including them); default: orthogonal, except for
     impala's and mobilenet's convolutions, which have their own."""
     critic: Literal["apart", "untrained"] = shape("apart")

@@ -66,6 +66,7 @@ OWN = {
     ],
     "ppo2": [
         (["--rnd-kind", "impala"], "no effect without --rnd"),
+        (["--init", "ppo2", "--initialisation", "xavier-all"], "no effect with --init"),
         JUDGED,
         HUGE,
         (["--minibatches", "5"], "multiple"),

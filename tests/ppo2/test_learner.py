@@ -138,7 +138,7 @@ def slow_loss(net, batch, config, *, clip):
         total = total - torch.min(gain, clipped) + config.value_weight * error / 2
         total = total + config.entropy_weight * (p * p.log()).sum()
         total = total + config.kl_penalty * (ratio - 1 - ratio.log())
-    kernels = [w for w in net.encoder.parameters() if w.ndim == 4]
+    kernels = [m.weight for m in net.encoder.modules() if isinstance(m, torch.nn.Conv2d)]
     return total / len(values) + config.convolution_l2 * sum((w**2).sum() for w in kernels)
 
 
@@ -167,6 +167,14 @@ def test_a_step_goes_against_the_gradient_of_the_readmes_loss(extra):
     for was, gradient, now in zip(before.parameters(), gradients, after.parameters(), strict=True):
         step = 0.1 * gradient / (gradient.abs() + 0.5)  # Adam's first
         np.testing.assert_allclose((was - now).detach(), step, rtol=1e-3, atol=1e-6)
+
+
+def test_only_convolutions_decay():
+    config = replaced(TINY, encoder_parts="frame-attention", convolution_l2=0.1)
+    net = make_actor_critic(config)
+    kernels = Learner(net, config, device=CPU, group=Group()).kernels
+    weights = [w for name, w in net.encoder.named_parameters() if name.endswith(".weight")]
+    assert [*map(id, kernels)] == [*map(id, weights)]
 
 
 def test_kl_penalty_follows_rllibs_rule_and_grows_again_when_it_has_fallen_for_long():
