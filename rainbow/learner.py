@@ -16,7 +16,13 @@ from torch import Tensor, nn
 from rainbow.config import RainbowConfig
 from retro_agents.experience.replay import Batch
 from retro_agents.ground.device import computes_in_bf16
-from retro_agents.nets.blocks import SpectralConv, StandardisedConv
+from retro_agents.nets.blocks import (
+    BatchNorm,
+    FrameAttention,
+    GroupNorm,
+    SpectralConv,
+    StandardisedConv,
+)
 from retro_agents.nets.encoders import Encoder
 from retro_agents.nets.heads import QHead
 from retro_agents.nets.noisy import Noise
@@ -163,9 +169,12 @@ class TensorBatch:
     weights: Tensor
 
 
-COMPUTE_WEIGHTS = (PixelConv, SpectralConv, StandardisedConv)
-"""Layers that compute with their weights. From weights in bf16 they would get others than from the
-online net's: a number of bf16, divided by 255, is always rounded up."""
+COMPUTE_WEIGHTS = (
+    *(PixelConv, SpectralConv, StandardisedConv),
+    *(BatchNorm, FrameAttention, GroupNorm),
+)
+"""Layers that compute with their weights, or in fp32. From weights in bf16 they would get others
+than from the online net's: a number of bf16, divided by 255, is always rounded up."""
 
 
 class Learner:
