@@ -101,6 +101,11 @@ class OffPolicy(RunState):
         with reading(saved.folder):
             if saved.agent == self.name or not episodes_of(saved):
                 self.take(saved)
+            elif not config.init_replay:
+                raise UserError(
+                    f"{saved.folder} holds episodes without weights of {self.name}: give an "
+                    "--init-replay above 0, or leave out --init"
+                )
             self.seeded = seed_replay(self.replay, saved, config.init_replay, ours=config.env)
 
     def take(self, saved: Checkpoint) -> None:

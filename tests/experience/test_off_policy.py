@@ -1,10 +1,13 @@
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from rainbow.config import RainbowConfig
+from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.experience.off_policy import OffPolicy, make_replay
+from retro_agents.games.retro.config import SEVEN
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import find
 from retro_agents.run.config import replaced
@@ -64,6 +67,16 @@ def test_new_run_starts_from_weights_and_seeded_replay(agent, tmp_path):
     train(agent, folder, *flags, init=tmp_path / "source", envs=Corridor(1))
     updates = read_columns(folder / "metrics.csv")["updates"]
     assert updates[0] == 12  # 50 steps: the seed counts as the steps before learning starts
+
+
+@pytest.mark.parametrize("agent", ["rainbow", "sac"])
+def test_episodes_of_which_none_are_wanted_begin_nothing(agent, tmp_path):
+    episode = Episode("corridor", np.ones(3, np.uint8), np.ones(3), True, SEVEN, 4)
+    write_episodes(tmp_path, [episode])
+    config = tiny(agent, "--init", str(tmp_path), "--init-replay", "0")
+    training = find(agent).part("training", "Training")(config, 1)
+    with pytest.raises(UserError, match=r"episodes without weights .* --init-replay above 0"):
+        training.start_from(tmp_path)
 
 
 @pytest.mark.parametrize(
