@@ -9,7 +9,6 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -31,6 +30,8 @@ from retro_agents.run.fields import (
 from retro_agents.run.removed import instead
 
 T = TypeVar("T")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+"""A number as text. JSON knows neither .5 nor +1."""
 
 
 def from_dict(cls: type[T], values: Mapping[str, Any]) -> T:
@@ -102,7 +103,7 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
             continue
         value, hint = values[field.name], field.type
         try:
-            value = _number(value) if int in (hint, *get_args(hint)) else value
+            value = _number(value, hint)
             whole[field.name] = msgspec.convert(value, hint, strict=False, dec_hook=_decode_hook)
         except ValueError:  # msgspec raises a subclass
             flag = field.metadata.get("metavar") or flag_of(field.name)
@@ -113,12 +114,15 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
         raise UserError(f"bad value for {cls.__name__}: {error}") from None
 
 
-def _number(value: Any) -> Any:
-    """Text such as 1e5 as a whole number."""
-    if isinstance(value, str) and re.fullmatch(r"[\d.]+[eE]\+?\d+", value):
-        with suppress(ValueError, OverflowError):
-            return int(float(value)) if float(value).is_integer() else value
-    return value
+def _number(value: Any, hint: Any) -> Any:
+    """Text as a number where the hint is of one: 1e5 as a whole number too."""
+    kinds = {hint, *get_args(hint)}
+    if not isinstance(value, str) or not NUMBER.fullmatch(value):
+        return value
+    if float in kinds:
+        return float(value)
+    whole = int in kinds and "e" in value.lower() and float(value).is_integer()
+    return int(float(value)) if whole else value
 
 
 def once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
