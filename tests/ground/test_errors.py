@@ -39,7 +39,7 @@ def test_a_user_error_or_an_interrupt_is_one_line_and_a_code(capsys, error, code
     ("name", "words", "module", "extra"),
     [
         ("retro_agents.run.plot", ["{run}"], "matplotlib.figure", "report"),
-        ("retro_agents.games.retro.play", ["BrambleWood.Act1"], "pygame", "play"),
+        ("retro_agents.judging.play", ["BrambleWood.Act1"], "pygame", "play"),
     ],
 )
 def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
@@ -57,30 +57,6 @@ def test_a_module_of_an_extra_that_is_missing_is_named_with_it(
     error = capsys.readouterr().err
     assert f"{module.partition('.')[0]} is not installed" in error and f"[{extra}]" in error
     assert error.count("\n") == 1
-
-
-PLAY = "retro_agents.games.retro.play"
-LEVELS = "cartridge.levels.__main__"
-REPORT = "retro_agents.contest.report.__main__"
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "says"),
-    [
-        (PLAY, "LEVEL --scale x", "--scale: invalid int value: 'x'; see --help"),
-        (PLAY, "LEVEL --backend wasm", "--backend: invalid choice: 'wasm'"),
-        ("retro_agents.games.retro.video", "", "required: "),
-        (LEVELS, "new --seeds 5-2 --out x", "--seeds 5-2: expected a number"),
-        (LEVELS, "new --out x", "required: --seed"),
-        (REPORT, "{tmp}", "contest.json: No such file or directory; give"),
-    ],
-)
-def test_bad_words_are_one_line_in_every_command(name, words, says, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [name, *words.format(tmp=tmp_path).split()])
-    with pytest.raises(SystemExit) as stop:
-        importlib.import_module(name).main()
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and error.count("\n") == 1 and says in error
 
 
 def test_what_an_error_quotes_cannot_break_its_line():
