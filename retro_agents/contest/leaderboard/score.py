@@ -4,15 +4,19 @@
 retro-agents leaderboard score leaderboard/entries/run-and-jump --workers 2
 """
 
+import contextlib
 import dataclasses
 import random
 import shutil
 import sys
 import threading
+from array import array
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
@@ -26,8 +30,8 @@ from retro_agents.contest.leaderboard.result import (
     keep,
 )
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
-from retro_agents.contest.leaderboard.unfinished import FOLDER, recall, remember
 from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import drafted
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count
@@ -37,6 +41,10 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
 
 BOARD = Path("leaderboard")
+UNFINISHED = "unfinished"
+"""Folder of the runs of an interrupted score, so that the next one resumes."""
+Saved = tuple[list[str], bytes, float, float, int]
+"""A run: SHA-256 of all that it depends on, its buttons, and the rest as in `Played`."""
 PACKAGES = ("retro-contest-agents", "numpy", "torch", "wasmtime")
 ADVICE = "no namespaces for users here, so score it only if you trust it, or enter it as an image"
 
@@ -76,7 +84,7 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
         commit=commit(),
     )
     result = keep(entry, season, folder, tapes, measured=measured)
-    shutil.rmtree(folder / FOLDER, ignore_errors=True)
+    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
     return result
 
 
@@ -86,7 +94,7 @@ def play_all(
     """Every act with every seed, in an order that is drawn, so that it names no act. Runs that are
     over are not played again, except those of an entry that was refused: it could choose among
     them. Runs of the same act are not played together, since they could help each other."""
-    folder = folder_of(board, season, entry.name) / FOLDER
+    folder = folder_of(board, season, entry.name) / UNFINISHED
     inputs = [entry.sha256, season.sha256, season.engine]
     jobs = [(act, seed) for act in season.acts for seed in range(SEEDS)]
     known = {job: recall(folder / f"{job[0]}.{job[1]}", inputs=inputs) for job in jobs}
@@ -129,6 +137,23 @@ def play_all(
             shutil.rmtree(folder, ignore_errors=True)
         raise UserError(f"{entry.name}: {failed[0]}")
     return found
+
+
+def remember(path: Path, played: Played, *, inputs: list[str]) -> None:
+    """Store a run. Raises UserError if it cannot be written."""
+    masks = played.masks.tobytes()
+    saved: Saved = inputs, masks, played.seconds, played.cpu_seconds, played.memory
+    with drafted(path) as draft:
+        draft.write_bytes(msgspec.msgpack.encode(saved))
+
+
+def recall(path: Path, *, inputs: list[str]) -> Played | None:
+    """A run that was stored for the same inputs; None if there is none."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError):
+        known, masks, *costs = msgspec.msgpack.decode(path.read_bytes(), type=Saved)
+        if known == inputs:
+            return Played(array("H", masks), *costs)
+    return None
 
 
 def cost_of(played: Played) -> Cost:

@@ -23,7 +23,6 @@ from retro_agents.contest.leaderboard.page import main as page
 from retro_agents.contest.leaderboard.play import Played
 from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
-from retro_agents.contest.leaderboard.unfinished import remember
 from retro_agents.contest.player import PlayerConfig
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.command_line import parse_command
@@ -256,7 +255,7 @@ def test_runs_of_an_act_that_end_together_keep_their_own_recordings(tmp_path, mo
     drafts = set()
     monkeypatch.setattr(type(tmp_path), "replace", lambda draft, _: drafts.add(draft))
     for seed in range(SEEDS):
-        remember(tmp_path / f"Zone.Act1.{seed}", Played(array("H"), 0.0, 0.0, 0), inputs=[])
+        scoring.remember(tmp_path / f"Zone.Act1.{seed}", Played(array("H"), 0.0, 0.0, 0), inputs=[])
     assert len(drafts) == SEEDS
 
 
