@@ -71,6 +71,18 @@ def test_a_wrong_seed_or_place_is_refused_before_the_search(
         list(fresh.make_all([seed], out=tmp_path / out))
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [("--seeds 5-2 --out x", "--seeds 5-2: expected a number"), ("--out x", "required: --seed")],
+)
+def test_seeds_that_are_none_are_one_line(words, says, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["cartridge.levels", "new", *words.split()])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and says in error
+
+
 def test_training_acts_are_not_packed_as_new_ones(monkeypatch, capsys):
     monkeypatch.setattr(fresh, "finishable", lambda seed: pytest.fail("searched"))
     for seeds in (["1001", str(SEED)], ["--", "-3"]):

@@ -89,10 +89,3 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     said = capsys.readouterr().out
     assert "plays by best, before by draw." in said
     assert "That best earns more than draw is not shown." in said  # 0 and 0.5 points on two levels
-
-
-def test_nothing_is_left_of_a_choice_that_failed(trained, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit):
-        main([str(trained("ppo2")[1]), "--levels", "procgen:coinrun"])
-    assert not [*tmp_path.iterdir()]

@@ -206,12 +206,6 @@ def test_where_nothing_can_be_written_nobody_plays(quickly, monkeypatch, capsys)
     assert stopped.value.code == 2 and "/dev/null" in capsys.readouterr().err
 
 
-def test_episodes_that_one_environment_would_have_to_play_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["runs/a", "--episodes", "67"])
-    assert "--episodes 67 cannot be divided evenly" in " ".join(capsys.readouterr().err.split())
-
-
 def test_help_names_the_sets(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
@@ -236,17 +230,3 @@ def test_sight_is_told_beside_the_returns(finished, tmp_path, monkeypatch, capsy
         assert all(len(one["returns"]) == 4 for one in (row, *row["sight"].values()))
         assert row["steps"] != row["sight"]["blind"]["steps"]
     assert "shuff" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("--sight --policy random", "--sight"),
-        ("--sight --episodes 1", "--sight"),
-        ("--play best --policy random", "leave out --play"),
-    ],
-)
-def test_what_a_player_or_a_test_of_sight_has_not_is_refused(words, says, finished, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main([str(finished), *words.split()])
-    assert stopped.value.code == 2 and says in capsys.readouterr().err

@@ -88,17 +88,3 @@ def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
         assert sum(plays["frequencies"].values()) == pytest.approx(1)
         for name in PLAYS:
             assert [*map(len, plays[name]["levels"].values())] == [2, 2]
-
-
-def test_what_cannot_be_tested_is_one_line(tmp_path, capsys):
-    one, out = ["--levels", LEVELS[0]], ["--out", str(tmp_path / "out")]
-    for words, said in (
-        (["random", "--video"], "makes no films"),
-        (["random"], "random has no net that acts on what it sees"),
-        (["rainbow", "--episodes", "1"], "give --episodes 2 or more"),
-        (["rainbow", *one, "--episodes", "17"], "17 episodes make one row here"),
-    ):
-        with pytest.raises(SystemExit):
-            main([*words, "--sight", *out])
-        error = capsys.readouterr().err
-        assert said in error and error.count("\n") == 1 and not (tmp_path / "out").exists()

@@ -31,16 +31,3 @@ def test_events_that_nobody_reads_do_not_fill_the_windows_queue(monkeypatch):
         pygame.event.post(pygame.event.Event(kind, key=pygame.K_n))
     assert pressed(pygame) == {"n", "escape"}
     assert not pygame.event.get()
-
-
-def test_without_a_display_watching_names_what_films(monkeypatch, capsys):
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(SystemExit):
-        main(["random", "--play", "best"])
-    assert "random has no other way to play" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["ppo2"])
-    said = capsys.readouterr().err
-    assert said.startswith("error: no display") and said.count("\n") == 1
-    assert "`retro-agents evaluate ppo2 --video` films episodes instead" in said

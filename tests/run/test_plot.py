@@ -82,30 +82,6 @@ def test_every_label_is_in_the_legend(runs, tmp_path, monkeypatch):
     assert [text.get_text() for text in texts] == ["_a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--out", "c.xyz"], "a name that ends in .png"),
-        (["--out", "folder"], "a name that ends in .png"),
-        (["--window", "0"], "window"),
-        (["--window=-3"], "window"),
-        (["--column", "level"], "'level' is text"),
-        (["again", "--label", "a"], "label"),
-        (None, "RUN"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(runs, tmp_path, monkeypatch, capsys, words, said):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(SystemExit) as stop:
-        main([str(runs[0]), *words] if words else [])
-    assert stop.value.code == 2
-    error = capsys.readouterr().err
-    assert said in error and error.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, monkeypatch, capsys):
     main([*map(str, runs), "--label", "a", "a", "--out", str(tmp_path / "c.png")])
     assert capsys.readouterr().out.strip() == str(tmp_path / "c.png")

@@ -67,13 +67,6 @@ def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, t
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["evaluate", "record", "watch", "procgen"])
-def test_a_flag_that_was_replaced_names_the_new_one(name, capsys):
-    with pytest.raises(SystemExit):
-        importlib.import_module(f"retro_agents.judging.{name}").main(["ppo2", "--explore"])
-    assert "--play draw" in capsys.readouterr().err
-
-
 def test_a_function_of_ones_own_is_found_in_the_current_folder(tmp_path):
     (tmp_path / "mine.py").write_text("x = 1\n")
     words = ["retro_agents", "contest", "run", "--agent", "mine:play"]

@@ -43,25 +43,6 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import() -> None:
             assert 10 <= most_used.count("\n  --") <= 12 and "--preset" in most_used
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("evalute ppo2", "'retro-agents evalute'; did you mean 'evaluate'?"),
-        ("contest rnu", "'retro-agents contest rnu'; did you mean 'run'?"),
-        ("train pp2", "unknown agent 'pp2'; did you mean 'ppo2'?"),
-        ("procgen nothing", "expected one of: evaluate, table, play"),
-    ],
-)
-def test_an_unknown_word_is_one_line_that_names_the_nearest(
-    words: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(words.split())
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and said.count("\n") == 1
-    assert said.startswith("error: unknown ") and says in said
-
-
 def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     main(["list", "levels", "--of", "bramble-test"])
     assert "BrambleDash-Genesis-v0:BrambleWood.Act3\n" in capsys.readouterr().out

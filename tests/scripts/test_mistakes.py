@@ -1,4 +1,4 @@
-"""Ten mistakes or more with each command: one line, exit code 2, nothing written."""
+"""Mistakes with the commands: one line, exit code 2, nothing written."""
 
 import sys
 
@@ -11,6 +11,12 @@ from tests.runs import ROOT
 BOARD = f"--board {ROOT / 'leaderboard'}"
 TRAIN = "jerk --preset baseline --levels BrambleWood.Act1 --timesteps 9 --run-dir new"
 MISTAKES = {
+    "": [
+        ("evalute ppo2", "unknown command 'retro-agents evalute'; did you mean 'evaluate'?"),
+        ("contest rnu", "unknown command 'retro-agents contest rnu'; did you mean 'run'?"),
+        ("train pp2", "unknown agent 'pp2'; did you mean 'ppo2'?"),
+        ("procgen nothing", "expected one of: evaluate, table, play"),
+    ],
     "new-agent": [
         ("", "required: NAME"),
         ("fox owl", "'owl' belongs to no flag; see --help"),
@@ -37,6 +43,7 @@ MISTAKES = {
         ("ppo2 --ways draw,,best", "draw:T with a temperature T"),
         ("ppo2 --ways draw:0", "draw:T with a temperature T"),
         ("ppo2 --levels none-such", "none-such"),
+        ("ppo2 --levels procgen:coinrun", "procgen:coinrun is not of the games"),
         ("ppo2 --episodes 0", "--episodes 0"),
         ("ppo2 --out folder/x --device cuda:9", "cuda:9"),
         ("ppo2 --out full", "full exists"),
@@ -80,7 +87,7 @@ MISTAKES = {
         ("--search gamma=0.1:0.9 --agent ppo3", "did you mean 'ppo2'"),
         ("--search gamma=0.1:0.9 --seeds 2", "no effect without --grid"),
         ("--trials 5", "no effect without --search"),
-        ("--plan none-such", "no plan 'none-such'"),
+        ("--plan course-beta", "no plan 'course-beta'; give a FILE.yaml"),
         ("ppo2", "an agent is named by --agent ppo2"),
     ],
     "leaderboard": [
@@ -132,6 +139,46 @@ MISTAKES = {
         ("ppo2 --device gpu", "unknown device"),
         ("random --levels procgen:coinrun", "retro-agents procgen evaluate RUN"),
         ("random --levels SonicTheHedgehog-Genesis:GreenHillZone.Act1", "ROM"),
+        ("random --sight --video", "makes no films"),
+        ("random --sight", "random has no net that acts on what it sees"),
+        ("rainbow --sight --episodes 1", "give --episodes 2 or more"),
+        ("rainbow --sight --levels RustCavern.Act2 --episodes 17", "17 episodes make one row here"),
+        ("ppo2 --explore", "--play draw"),
+    ],
+    "watch": [
+        ("ppo2", "not set; `retro-agents evaluate ppo2 --video` films episodes instead"),
+        ("ppo2 --explore", "--play draw"),
+        ("random --play best", "random has no other way to play"),
+    ],
+    "play": [
+        ("BrambleWood.Act1", "no display: "),
+        ("LEVEL --scale x", "--scale: invalid int value: 'x'; see --help"),
+        ("LEVEL --scale 0", "--scale must be 1 or more, not 0"),
+        ("LEVEL --scale=-1", "--scale must be 1 or more, not -1"),
+        ("LEVEL --backend wasm", "--backend: invalid choice: 'wasm'"),
+    ],
+    "film": [
+        ("", "required: RECORDING.bk2"),
+        ("bad.json --scale 0", "--scale must be 1 or more, not 0"),
+        ("bad.json --folder file", "cannot write file/"),
+        ("none.bk2", "none.bk2 does not exist"),
+    ],
+    "plot": [
+        ("", "required: RUN"),
+        ("curve --out c.xyz", "a name that ends in .png"),
+        ("curve --out folder", "a name that ends in .png"),
+        ("curve --window 0", "--window 0"),
+        ("curve --window=-3", "--window -3"),
+        ("curve --column level", "'level' is text"),
+        ("curve again --label a", "2 runs but 1 labels"),
+    ],
+    "procgen play": [("procgen:coinrun,maze", "coinrun,maze is more than one game: give one")],
+    "procgen evaluate": [
+        ("runs/a --episodes 67", "--episodes 67 cannot be divided evenly"),
+        ("runs/a --sight --policy random", "leave out --sight"),
+        ("runs/a --sight --episodes 1", "--sight shows the frames of other episodes"),
+        ("runs/a --play best --policy random", "leave out --play"),
+        ("ppo2 --explore", "--play draw"),
     ],
     "record": [
         ("expert --out new --levels bramble-test", "BrambleWood.Act3 is held out"),
@@ -139,6 +186,11 @@ MISTAKES = {
         ("no-such-run --out new", "no checkpoint at no-such-run"),
         ("expert --out .", "exists: give another --out"),
         ("expert --out /proc/x/y", "cannot write /proc/x/y"),
+        ("ppo2 --explore", "--play draw"),
+    ],
+    "contest report": [
+        ("", "required: DIR"),
+        ("folder --out new", "give a folder that `retro-agents contest run` wrote"),
     ],
     "contest serve": [
         ("BrambleDash-Genesis-v0 Nowhere.Act1 --dir new", "no state"),
@@ -193,6 +245,7 @@ FILES = {
     "empty/result.json": '{"seed": 0, "returns": {"Game:Act": []}}',
     "run/episodes.csv": "step,level,r\n",
     "run/config.json": "{",
+    "curve/episodes.csv": "step,level,r\n100,G:S,1\n",
 }
 
 
@@ -203,6 +256,8 @@ FILES = {
 def test_a_mistake_is_one_line(command, words, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [])  # which main replaces
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text(text)

@@ -328,11 +328,3 @@ def test_flags_win_over_a_plan_and_a_population_runs_on_ray_unless_told_otherwis
         assert asked(["--agent", "toy", *words]).engine == "ray"
     words = sweep(Path("out"), "--engine", "lsf", "--resources", "-q gpuv100")
     assert asked(words).resources == "-q gpuv100"  # words of one dash stand behind their flag
-
-
-def test_a_plan_is_a_file_where_no_folder_of_plans_is(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main(["--plan", "course-beta"])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and said == "error: no plan 'course-beta'; give a FILE.yaml\n"

@@ -50,19 +50,6 @@ def test_checkpoint_of_another_agent_does_not_play_under_a_wrong_name(saved):
         resolve(Agent("ppo2", saved["ppo2"], "frozen"))
 
 
-def test_convolutions_named_among_the_agents_flags_are_taken_over(saved, start, toy, tmp_path):
-    flags = (
-        *("--image-height", "36", "--image-width", "36", "--hidden", "16"),
-        *("--learning-starts", "1000", "--init-encoder", saved["ppo2"]),
-    )
-    agent = resolve(Agent("rainbow", device="cpu", flags=flags))
-    server = start(toy(length=7), timesteps=40)
-    play(agent, server.folder, level="toy", timesteps=40, seed=0, run_dir=tmp_path / "out")
-    learned = load_agent(tmp_path / "out" / "agent").net.encoder.state_dict()
-    for name, value in load_agent(saved["ppo2"]).net.encoder.state_dict().items():
-        assert torch.equal(learned[name], value)
-
-
 def config_of(name, checkpoint, *flags):
     agent = Agent(name, checkpoint, flags=flags)
     return make_config(agent, timesteps=1, seed=0, run_dir=Path())
@@ -77,6 +64,7 @@ def test_how_a_checkpoints_own_run_began_and_where_it_went_is_not_repeated(saved
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
     assert [c.init_encoder for c in found] == ["", "x"]
+    assert config_of("rainbow", "", "--init-encoder=x").init_encoder == "x"
     assert config("rainbow", "--init-shrink", "0.5").init_shrink == 0.5
     agent = load_agent(saved["ppo2"])
     agent.config = replaced(agent.config, track="trackio", video_every=100)

@@ -208,18 +208,6 @@ def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, 
     assert f"no film of {GAME}:{LEVELS[0]}: {said}" in capsys.readouterr().err
 
 
-def test_folder_without_a_contest_is_a_mistake_in_one_line(tmp_path, capsys):
-    for folders, words in (
-        ([str(tmp_path)], "give a folder that `retro-agents contest run` wrote"),
-        ([], "arguments are required: DIR"),
-    ):
-        with pytest.raises(SystemExit) as stop:
-            main([*folders, "--out", str(tmp_path / "r.html")])
-        assert stop.value.code == 2
-        assert words in capsys.readouterr().err
-    assert not (tmp_path / "r.html").exists()
-
-
 @pytest.mark.parametrize(
     ("file", "text"),
     [

@@ -2,7 +2,7 @@ import pytest
 
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.games import ACTIONS, NOTHING
-from retro_agents.games.procgen.play import action_of, main, play
+from retro_agents.games.procgen.play import action_of, play
 from retro_agents.games.procgen.vector import make_vec
 from retro_agents.ground.window import open_window
 
@@ -12,12 +12,6 @@ def test_keys_are_the_games_actions():
     assert action_of({"left", "right"}) == ACTIONS.index("LEFT")
     assert action_of({"left", "d"}) == ACTIONS.index("LEFT")
     assert action_of(set()) == NOTHING
-
-
-def test_more_than_one_game_is_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["procgen:coinrun,maze"])
-    assert "procgen:coinrun,maze is more than one game: give one" in capsys.readouterr().err
 
 
 def test_a_player_sees_the_game_and_leaves(monkeypatch):

@@ -146,18 +146,3 @@ def test_every_worker_records_apart_and_films_of_equal_name_are_told_apart(
     assert film_names([Path("/env-00/a.bk2"), Path("/env-01/b.bk2")]) == ["a.mp4", "b.mp4"]
     deep = [Path("/1/env/a.bk2"), Path("/2/env/a.bk2"), Path("/a.bk2")]
     assert film_names(deep) == ["1-env-a.mp4", "2-env-a.mp4", "a.mp4"]
-
-
-def test_a_film_that_cannot_be_is_one_line(recordings, monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    Path("file").touch()
-    for arguments, words in (
-        ((recordings[0], "--scale", "0"), "--scale must be 1 or more, not 0"),
-        ((recordings[0], "--folder", "file"), "cannot write file/"),
-        (("none.bk2",), "none.bk2 does not exist"),
-    ):
-        with pytest.raises(SystemExit) as error:
-            films(monkeypatch, *arguments)
-        message = capsys.readouterr().err
-        assert error.value.code == 2
-        assert message.startswith(f"error: {words}") and message.count("\n") == 1
