@@ -147,18 +147,20 @@ def whole(actors: int, seconds: float, address: str) -> Row:
     take = kind.next
     lags: list[int] = []
     clocks: list[list[Any]] = []
+    pids: list[int] = []
 
     def now(self: Any) -> list[Any]:
-        processes = [process.pid for process in self.processes.values()] if actors else []
-        return [len(lags), time.perf_counter(), *map(scheduled, [os.getpid(), *processes])]
+        if actors and not pids:
+            calls = [one.__ray_call__.remote(lambda _: os.getpid()) for one in self.processes]
+            pids.extend(self.ray.get(calls))
+        return [len(lags), time.perf_counter(), *map(scheduled, [os.getpid(), *pids])]
 
     def watched(self: Any) -> Any:
         played = take(self)
         if clocks:
             turn = time.perf_counter() - clocks[0][1] > seconds
         else:
-            all_play = not actors or len(self.processes) == actors
-            turn = all_play and len(lags) >= WARM_UP * max(actors, 1)
+            turn = len(lags) >= WARM_UP * max(actors, 1)
         if turn:
             clocks.append(now(self))
             if len(clocks) == 2:
@@ -201,7 +203,7 @@ def run_here(case: str, options: Options) -> Row:
 def simulate(
     costs: Costs, *, actors: int, ahead: int = 1, gigabits: float = inf, blocks: int = 4000
 ) -> Row:
-    """One learner, and actors with a core each, as `retro_agents.experience.actors.OnRay` has them:
+    """One learner, and actors with a core each, as `retro_agents.experience.actors.RayActors` has them:
     each has ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of
     its was learned from. The learner takes the block that was ordered first of those that are
     there. Blocks come to it, and weights go from it, one after the other through its network."""

@@ -180,6 +180,11 @@ MISTAKES = {
         ("runs/a --play best --policy random", "leave out --play"),
         ("ppo2 --explore", "--play draw"),
     ],
+    "demonstrate": [
+        ("bad.json --out new", "bad.json is not a .bk2 recording"),
+        ("none.bk2 --out new", "none.bk2 is no file"),
+        ("", "required: "),
+    ],
     "record": [
         ("expert --out new --levels bramble-test", "BrambleWood.Act3 is held out"),
         ("expert --out new --play best", "an expert has no other way to play"),
