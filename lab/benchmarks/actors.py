@@ -203,9 +203,9 @@ def run_here(case: str, options: Options) -> Row:
 def simulate(
     costs: Costs, *, actors: int, ahead: int = 1, gigabits: float = inf, blocks: int = 4000
 ) -> Row:
-    """One learner, and actors with a core each, as `retro_agents.experience.actors.RayActors` has them:
-    each has ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of
-    its was learned from. The learner takes the block that was ordered first of those that are
+    """One learner, and actors with a core each, as those of `retro_agents.experience.actors`: each
+    has ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of its
+    was learned from. The learner takes the block that was ordered first of those that are
     there. Blocks come to it, and weights go from it, one after the other through its network."""
     latency, rate = (0.0, inf) if gigabits == inf else (LATENCY, gigabits * 1e9 / 8)
     orders = count()

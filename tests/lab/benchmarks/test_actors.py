@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from lab.benchmarks import actors as benchmark
 from lab.benchmarks.actors import COUNTS, LATENCY, NETWORKS, TIMES_FASTER, Costs, simulate, table
 
 COSTS = Costs(
@@ -112,3 +113,8 @@ def test_the_table_sets_runs_beside_their_parts_and_names_the_limit():
     limits = {(row["actors"], row["network"], row["learner"]): row["limit"] for row in many}
     assert limits[1, "none", 20] == "actors" and limits[1, "none", 1] == "learner"
     assert limits[256, "1 Gbit/s", 20] == "network" and limits[256, "none", 20] == "store"
+
+
+def test_an_actors_process_is_measured_beside_the_learners(ray_address):
+    row = benchmark.whole(1, 0.1, ray_address)
+    assert row["learner_cpu_ms"] > 0.0 and row["actors_cpu_ms"] > 0.0
