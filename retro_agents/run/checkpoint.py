@@ -264,6 +264,8 @@ def latest_checkpoint(path: Path | str) -> Path:
         reason = "it has neither meta.json nor checkpoints/step-…"
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
+    if ":" in path.name and not path.exists():
+        reason = "a function of yours plays in `retro-agents contest run` alone"
     named = [agent for agent in AGENTS if shipped(agent)]
     meant = get_close_matches(str(path), named, n=1)
     raise UserError(

@@ -133,6 +133,7 @@ MISTAKES = {
     ],
     "evaluate": [
         ("nowhere", "checkpoint"),
+        ("mine:play", "a function of yours plays in `retro-agents contest run` alone"),
         ("random --episodes 0", "--episodes 0: expected a whole number"),
         ("random --out file/below", "give a writable place"),
         *((f"{name} --play best", "leave out --play") for name in REFERENCES),
@@ -205,6 +206,7 @@ MISTAKES = {
     "contest run": [
         ("--agent rainbo", "did you mean 'rainbow'"),
         ("--agent json", "no agent 'json'"),
+        ("--agent mine.py", "(or mine:function, for one of your own)"),
         ("--agent nowhere.at.all:play", "no source file"),
         ("--agent time:sleep", "no source file of module 'time'"),
         ("--agent tests.contest.example_agent:pray", "no function 'pray'"),

@@ -166,9 +166,9 @@ def is_package(name: str) -> bool:
         package.find_given(name)  # so that its checkpoints can be loaded
         return True
     known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
+    own = "package.module" if not name.endswith(".py") else name.removesuffix(".py")
     raise UserError(
-        f"no agent {name!r}; {nearest_text(name, known)} "
-        "(or package.module:function, for one of your own)"
+        f"no agent {name!r}; {nearest_text(name, known)} (or {own}:function, for one of your own)"
     )
 
 
