@@ -140,6 +140,7 @@ onPage("runs are compared, and the comparison is saved as one file", "#/compare"
     await page.getByLabel(entry, { exact: true }).check();
   await page.locator("button", { hasText: "Compare" }).click();
   await page.locator(".box td", { hasText: "ppo2-0 and 1 more" }).first().waitFor();
+  await page.locator(".box th", { hasText: "Shown" }).waitFor();
   const saved = page.waitForEvent("download");
   await page.getByText("Save as one HTML file").click();
   expect((await saved).suggestedFilename()).toBe("comparison.html");

@@ -17,6 +17,9 @@ const interval = ([low, high]: readonly [number | null, number | null], digits =
     value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return low === null || high === null ? "–" : `${text(low)} to ${text(high)}`;
 };
+/** Whether a difference's interval excludes 0. */
+const shown = ([low, high]: readonly [number | null, number | null]) =>
+  (low ?? 0) > 0 || (high ?? 0) < 0;
 
 export class Compare implements View {
   private readonly notice = h("p", { class: "notice", role: "alert", hidden: true });
@@ -134,6 +137,7 @@ export class Compare implements View {
         row.label,
         `${row.apart > 0 ? "+" : ""}${count(row.apart)}`,
         interval(row.apart_interval),
+        shown(row.apart_interval) ? "yes" : "no",
         row.better.toFixed(2),
         interval(row.better_interval, 2),
       ]);
@@ -143,7 +147,7 @@ export class Compare implements View {
       h("h2", {}, `Mean returns on ${levels.length} shared level${levels.length > 1 ? "s" : ""}`),
       table(["", "Mean", "95 %", "", "Seeds"], means),
       h("h2", {}, `Compared with ${rows[0].label}`),
-      table(["", "Apart", "95 %", "Probability to be better", "95 %"], apart),
+      table(["", "Apart", "95 %", "Shown", "Probability to be better", "95 %"], apart),
       h("h2", {}, "By level"),
       table(
         ["", ...rows.map(({ label }) => label)],
@@ -152,7 +156,7 @@ export class Compare implements View {
       h(
         "p",
         { class: "line" },
-        "Means have Student's t interval over seeds, differences Welch's, probabilities of improvement a bootstrap over seeds within each level. A single seed has no interval.",
+        "Means have Student's t interval over seeds, differences Welch's, probabilities of improvement a bootstrap over seeds within each level. A single seed has no interval. A difference is shown if its interval excludes 0.",
       ),
     );
     this.result.hidden = false;
