@@ -41,10 +41,10 @@ saved=("$outputs"/checkpoints/step-*)
 if [ ${#saved[@]} -gt 0 ]; then
   start=(--resume)
 elif [ -f "$outputs/config.json" ]; then
-  aside="$outputs/stopped-$(date +%s)"
+  aside="$outputs/stopped/$(date +%s)"
   echo "run.sh: what was stopped before its first checkpoint is now in $aside" >&2
-  mkdir "$aside"
-  find "$outputs" -mindepth 1 -maxdepth 1 ! -name 'stopped-*' -exec mv -t "$aside" {} +
+  mkdir -p "$aside"
+  find "$outputs" -mindepth 1 -maxdepth 1 ! -name stopped -exec mv -t "$aside" {} +
 fi
 # A second interrupt ends a run without a checkpoint: so Ctrl-C goes to this script alone, which is
 # what setsid is for, and timeout's own not to a whole group.

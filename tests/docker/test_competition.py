@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from retro_agents.run.folder import RunFolder
 from tests.runs import ROOT
 
 RUN = ROOT / "docker-build" / "run.sh"
@@ -74,7 +75,8 @@ def test_what_was_stopped_before_its_first_checkpoint_is_put_aside(called, tmp_p
     (folder / "config.json").touch()
     done = called("--train")
     assert done.returncode == 0 and "--config" in done.stdout and "--resume" not in done.stdout
-    (aside,) = folder.iterdir()
+    (aside,) = (folder / "stopped").iterdir()
+    RunFolder(folder).check_free()  # which the trainer asks
     assert sorted(path.name for path in aside.iterdir()) == ["checkpoints", "config.json"]
 
 
