@@ -27,6 +27,7 @@ HOLDS = {
     "config.json": "a run",
     "metrics.csv": "a run",
     "meta.json": "a checkpoint",
+    **dict.fromkeys(("todo.json", "search.json", "population.json"), "a sweep"),
     "result.json": "an evaluation",
 }
 """A file in a folder -> what the folder then holds."""

@@ -14,12 +14,11 @@ from rich.console import Console
 
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import make_folder
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.run.agents import with_this_project
 from retro_agents.run.command_line import check_effects, parse_command
 from retro_agents.sweeps import grid, jobs
-from retro_agents.sweeps.config import SweepConfig, read_plan
+from retro_agents.sweeps.config import SweepConfig, make_out, read_plan
 from retro_agents.sweeps.launcher import left, play, work
 
 
@@ -69,7 +68,7 @@ def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
 def run_grid(config: SweepConfig) -> None:
     """Run the missing cells, then write the table and the plot. Raises UserError if some failed."""
     study, named = grid.study_of(config)
-    make_folder(config.out)
+    make_out(config)
     todo = left(study, list(study.kinds), config.out, lists=not config.cell)
     say = Console(soft_wrap=True, markup=False).print
     if config.cell:
@@ -111,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             run_grid(config)
         else:
             study, _ = grid.study_of(config)
-            make_folder(config.out)  # clusters do not make folders for their logs
+            make_out(config)  # clusters do not make folders for their logs
             left(study, list(study.kinds), config.out)  # once, because all jobs begin together
             print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import write_json
+from retro_agents.ground.files import held_by, make_folder, write_json
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import read_result
 from retro_agents.run.config import read_file, to_dict
@@ -91,6 +91,13 @@ class SweepConfig:
             raise UserError("--population 1: a population has 2 runs or more")
         if self.ray_address and self.engine != "ray":
             raise UserError(f"--ray-address is for --engine ray, not {self.engine}")
+
+
+def make_out(config: SweepConfig) -> None:
+    """Makes --out. Raises UserError if it holds something other than a sweep."""
+    if (held := held_by(config.out)) not in ("a sweep", ""):
+        raise UserError(f"{config.out} already holds {held}; give another --out")
+    make_folder(config.out)
 
 
 def check_same(config: SweepConfig, what: str) -> None:

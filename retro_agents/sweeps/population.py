@@ -18,14 +18,13 @@ from typing import Any
 from retro_agents.games.families import make_for
 from retro_agents.ground.cluster import ray_on
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder
 from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find_given, with_this_project
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import fields, flag_of
 from retro_agents.run.folder import alone_in
 from retro_agents.run.plot import plot_curves
-from retro_agents.sweeps.config import SweepConfig, check_same
+from retro_agents.sweeps.config import SweepConfig, check_same, make_out
 from retro_agents.sweeps.grid import WIDE, agent_config, as_number, field_of, publish, words_of
 
 QUANTILE, RESAMPLE = 0.25, 0.2
@@ -175,7 +174,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
     Raises UserError for a bad range, or if runs failed."""
     ranges = read_ranges(config)
-    make_folder(config.out)
+    make_out(config)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
     project = {"env_vars": with_this_project()}
     elsewhere = f"another process trains the population in {config.out}: wait for its end, stop it"

@@ -17,14 +17,13 @@ import numpy as np
 from retro_agents.games.families import check_levels
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder
 from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.config import flat, to_dict
 from retro_agents.run.fields import fields
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.settings import RunSettings
-from retro_agents.sweeps.config import SweepConfig, check_same
+from retro_agents.sweeps.config import SweepConfig, check_same, make_out
 from retro_agents.sweeps.grid import (
     WIDE,
     agent_config,
@@ -194,7 +193,7 @@ class Search:
 def run(config: SweepConfig) -> None:
     """Run the search's missing trials, then write the table. Raises UserError if some failed."""
     space = read_space(config)
-    make_folder(config.out)
+    make_out(config)
     elsewhere = f"another process searches in {config.out}: wait for its end, or stop it"
     with alone_in(config.out, otherwise=elsewhere):
         check_same(config, "search")

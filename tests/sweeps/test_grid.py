@@ -15,6 +15,7 @@ import matplotlib.image
 import pytest
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.results import store
 from retro_agents.run.config import flat, to_dict
 from retro_agents.sweeps.__main__ import asked, main
 from retro_agents.sweeps.config import PLANS, read_plan
@@ -96,6 +97,17 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(sweep(out))
     assert "was made with flags" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["grid", "search", "pbt"])
+def test_a_sweep_does_not_begin_in_the_folder_of_something_else(tmp_path, kind, capsys):
+    out = tmp_path / "out"
+    store(out / "result.json", {})
+    values = "gamma=0.1,0.9" if kind == "grid" else "gamma=0.1:0.9"
+    with pytest.raises(SystemExit):
+        main(["--agent", "toy", f"--{kind}", values, "--out", str(out)])
+    assert "already holds an evaluation; give another --out" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["result.json"]
 
 
 def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path):
