@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -101,6 +102,11 @@ class Checkpoint:
         """Raises UserError if a run of that config cannot resume from it: fixed fields differ."""
         before, now = flat(self.config), flat(to_dict(config))
         for name in fields(config, "fixed", "switch"):
+            if before and name not in before:
+                raise UserError(
+                    f"{self.folder} was saved by another version of {self.agent} (without "
+                    f"{name!r}): use the version that saved it"
+                )
             theirs, ours = before[name], now[name]
             switched = name in fields(config, "fixed") or bool(theirs) != bool(ours)
             if theirs != ours and switched:
@@ -219,6 +225,8 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
 
     Raises UserError if there is none.
     """
+    if (Path(run_dir) / NAME).is_file():
+        raise UserError(f"{run_dir} is a checkpoint: give its run's folder to --run-dir")
     if not any((Path(run_dir) / name).exists() for name in ("config.json", "checkpoints")):
         raise UserError(f"there is no run in {run_dir} to resume: leave out --resume to begin one")
     while True:
@@ -264,8 +272,8 @@ def latest_checkpoint(path: Path | str) -> Path:
         reason = "it has neither meta.json nor checkpoints/step-…"
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
-    if ":" in path.name and not path.exists():
-        reason = "a function of yours plays in `retro-agents contest run` alone"
+    if re.fullmatch(r"[\w.]+:[A-Za-z_]\w*", str(path)) and not path.exists():
+        reason = "a function plays in `retro-agents contest run` alone, and levels go to --levels"
     named = [agent for agent in AGENTS if shipped(agent)]
     meant = get_close_matches(str(path), named, n=1)
     raise UserError(

@@ -67,8 +67,6 @@ class RunFolder:
     def open(cls, path: Path | str) -> "RunFolder":
         """Opens a run to resume. Raises UserError if there is none, or it cannot be written."""
         run = cls(Path(path))
-        if (run.path / "meta.json").is_file():
-            raise UserError(f"{path} is a checkpoint: give its run's folder to --run-dir")
         if not (run.path / "config.json").is_file():
             raise UserError(
                 f"{path} is not a run folder (no config.json); start one without --resume"

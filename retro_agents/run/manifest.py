@@ -57,7 +57,8 @@ class Manifest(Head, forbid_unknown_fields=True):
 
 def damage(text: str, folder: Path) -> Damaged:
     """The error for a damaged checkpoint, with what to use instead of it."""
-    before = [path for path in complete_checkpoints(folder.parent) if path < folder]
+    there = complete_checkpoints(folder.parent)
+    before = there[: there.index(folder)] if folder in there else []
     instead = f"the one before it, {before[-1]}" if before else "another checkpoint"
     return Damaged(f"{text}; use {instead}", folder)
 

@@ -16,6 +16,7 @@ import torch
 import retro_agents
 import retro_agents.run.checkpoint
 import retro_agents.run.draft
+from rainbow.config import RainbowConfig
 from retro_agents.ground.errors import Damaged, Diverged, UserError
 from retro_agents.run.checkpoint import (
     latest_checkpoint,
@@ -370,3 +371,24 @@ def test_a_checkpoint_that_is_damaged_again_replaces_the_one_set_aside_before(tm
     assert sorted(path.name for path in tmp_path.iterdir())[1:] == ["step-000000002.damaged"]
     aside = tmp_path / "step-000000002.damaged" / "meta.json"
     assert aside.read_text() == "step-000000002"
+
+
+def test_a_checkpoint_is_not_resumed_as_a_run(tmp_path, monkeypatch):
+    folder = save(tmp_path / "checkpoints", 10)
+    monkeypatch.chdir(folder.parent)
+    for given in (folder, folder.name):
+        with pytest.raises(UserError, match="is a checkpoint: give its run's folder"):
+            load_to_resume(given)
+
+
+def test_the_one_before_a_damaged_checkpoint_is_so_by_its_step(tmp_path):
+    folders = [save(tmp_path, step) for step in (999_950_000, 1_000_000_000)]
+    (folders[1] / "state.msgpack").write_bytes(b"")
+    with pytest.raises(Damaged, match=r"use the one before it, .*step-999950000$"):
+        load_checkpoint(tmp_path)
+
+
+def test_a_config_that_lacks_a_fixed_field_is_of_another_version(tmp_path):
+    saved = load_checkpoint(save(tmp_path, 10, config={"n_step": 3}))
+    with pytest.raises(UserError, match=r"saved by another version of .* \(without '"):
+        saved.check_same(RainbowConfig())

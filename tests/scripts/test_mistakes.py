@@ -133,7 +133,8 @@ MISTAKES = {
     ],
     "evaluate": [
         ("nowhere", "checkpoint"),
-        ("mine:play", "a function of yours plays in `retro-agents contest run` alone"),
+        ("mine:play", "a function plays in `retro-agents contest run` alone"),
+        ("runs/a-13:30", "there is no such folder"),
         ("random --episodes 0", "--episodes 0: expected a whole number"),
         ("random --out file/below", "give a writable place"),
         *((f"{name} --play best", "leave out --play") for name in REFERENCES),
