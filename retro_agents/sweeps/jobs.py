@@ -17,7 +17,7 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
     Slurm gives each job CPUS cores and starts it again if it was moved (--requeue); what
     --resources says comes later and wins. Jobs run this Python, which
     their nodes must have too, and log to --out, which must exist. Once all jobs are done, the same
-    command without --engine runs missing cells and writes the table.
+    command without --engine and --resources runs missing cells and writes the table.
     """
     some = f"%{config.jobs}" if config.jobs else ""
     log = shlex.quote(f"{config.out}/job-{'%a' if config.engine == 'slurm' else '%I'}.log")

@@ -17,10 +17,11 @@ import yaml
 from retro_agents.games.families import level_names as names_of
 from retro_agents.games.retro.integrations import games, rom_hash
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import complete_checkpoints, file_hash
+from retro_agents.ground.files import file_hash
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
 from retro_agents.run.agents import home_of, shipped
+from retro_agents.run.checkpoint import latest_checkpoint
 from retro_agents.run.config import flat, preset_names, read_file, read_yaml
 
 REFERENCE = re.compile(r"<([^<>]+)>")
@@ -153,14 +154,15 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def shipped_weights(module: str, flags: Sequence[str]) -> dict[str, str]:
     """Agent -> hash of its shipped weights, for those that these flags or their preset name."""
-    words, home = [*flags], home_of(module.partition(".")[0])
-    for flag, preset in itertools.pairwise(flags):
+    words = [part for flag in flags for part in flag.split("=", 1)]
+    home = home_of(module.partition(".")[0])
+    for flag, preset in itertools.pairwise([*words]):
         if home and flag == "--preset":
             values = read_file(home / "presets" / f"{preset}.yaml", what="preset")
             words += map(str, flat(values).values())
     found = {name: shipped(name) for name in (word.removesuffix("/pretrained") for word in words)}
     return {
-        name: file_hash(complete_checkpoints(folder)[-1] / "meta.json")
+        name: file_hash(latest_checkpoint(folder) / "meta.json")
         for name, folder in sorted(found.items())
         if folder
     }

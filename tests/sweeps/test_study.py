@@ -41,6 +41,8 @@ def test_runs_are_told_apart_by_the_shipped_weights_that_they_name(monkeypatch, 
     named = shipped_weights("jerk.train", ["--policy", "ppo2"])
     assert [*named] == ["ppo2"] and shipped_weights("a.b", ["--init", "ppo2/pretrained"]) == named
     assert shipped_weights("jerk.train", ["--preset", "hybrid"]) == named
+    for other in (["--init=ppo2"], ["--preset=hybrid"]):
+        assert shipped_weights("jerk.train", other) == named
     assert shipped_weights("jerk.train", ["--preset", "recovering"]) == {}
     newer = tmp_path / "step-000000001"
     newer.mkdir()
