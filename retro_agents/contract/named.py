@@ -60,7 +60,7 @@ class OneRow(gymnasium.Env[NDArray[np.uint8], np.int64]):
         """Begin an episode. seed: also decides the levels of all later ones."""
         super().reset(seed=seed)
         if seed is not None or self.obs is None or not self.begun:
-            obs, _ = self.envs.reset(seed=None if seed is None else [seed], options=options)
+            obs, _ = self.envs.reset(seed=seed, options=options)
             self.obs = obs[0]
         self.shown, self.begun = self.obs, False
         return self.obs, {"level": self.envs.levels[0]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import numpy as np
 
 from retro_agents.contract.named import ENTRY_METADATA, OneRow, check_known, check_mode, rendered
 from retro_agents.games.procgen.games import GAMES, PREFIX
@@ -33,7 +34,8 @@ def register_games() -> None:
 def make_game(game: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
     """One game, whose level is drawn anew for each episode. settings: fields of ProcgenConfig.
     Raises TypeError if one is unknown."""
-    return rendered(OneRow(_games(game, 1, 0, settings)), render_mode)
+    drawn = int(np.random.SeedSequence().generate_state(1)[0])  # until a reset gives a seed
+    return rendered(OneRow(_games(game, 1, drawn, settings)), render_mode)
 
 
 make_game.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymnasium looks

@@ -43,3 +43,14 @@ def test_many_are_made_by_the_same_name():
         gymnasium.make_vec(ID, num_envs=3, render_mode="rgb_array")
     with pytest.raises(TypeError, match="num_levels"):
         gymnasium.make_vec(ID, num_envs=3, levels=5)
+
+
+def test_environments_made_one_by_one_play_other_levels():
+    def level(seed):
+        env = gymnasium.make(ID)
+        found = env.reset(seed=seed)[1]["level"]
+        env.close()
+        return found
+
+    assert len({level(seed) for seed in range(100_000, 100_004)}) == 4
+    assert level(None) != level(None)
