@@ -29,13 +29,18 @@ class SB3VecEnv(VecEnv):
         self.envs = envs
         self.gained = np.zeros(envs.num_envs)
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self.metadata = {**self.metadata, **envs.metadata}  # render_fps, for films
         if seed is not None:
             self.seed(seed)
 
     def reset(self) -> NDArray[np.uint8]:
-        """Begin new episodes, from the seed if one was given since the last time."""
-        obs: NDArray[np.uint8] = self.envs.reset(seed=self._seeds[0])[0]
+        """Begin new episodes, from the seed and the options if some were given since the last time:
+        set_options({"levels": […]}) names a level for each environment."""
+        obs: NDArray[np.uint8]
+        obs, _ = self.envs.reset(seed=self._seeds[0], options=self._options[0] or None)
         self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = [{"level": level} for level in self.envs.levels]
         self.gained[:] = 0.0
         return obs
 

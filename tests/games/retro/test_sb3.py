@@ -48,7 +48,21 @@ def test_its_wrappers_take_them(tmp_path):
     for _ in range(4):
         filmed.step(np.ones(2, int))
     filmed.close()
+    assert filmed.frames_per_sec == 15
     assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
+
+
+def test_its_options_name_the_levels_of_the_next_reset_alone():
+    from retro_agents.contract.sb3 import make_sb3_vec
+
+    envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2, seed=0)
+    envs.set_options({"levels": ["BrambleWood.Act1"] * 2})
+    envs.reset()
+    name = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+    assert envs.reset_infos == [{"level": name}] * 2
+    envs.reset()
+    assert envs.reset_infos != [{"level": name}] * 2
+    envs.close()
 
 
 def test_the_same_seed_is_the_same_play():
