@@ -32,10 +32,14 @@ class VectorBase(gymnasium.vector.VectorEnv):
         self.levels = [""] * num_envs
 
     def step(self, actions: NDArray[np.integer]) -> Step:
-        """Calls `step_async`, then `step_wait`."""
+        """Calls `step_async`, then `step_wait`. Ctrl-C closes the environment."""
         whole: Any = self
-        whole.step_async(actions)
-        return whole.step_wait()
+        try:
+            whole.step_async(actions)
+            return whole.step_wait()
+        except KeyboardInterrupt:  # half a step may be done, and answers may be on their way
+            whole.close()
+            raise
 
     def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:
         """Returns a copy of the actions. Raises InvalidAction if one is out of range."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import gymnasium
 from gymnasium.wrappers import TransformReward
 
-from retro_agents.contract.envs import check_room
+from retro_agents.contract.envs import check_room, row_seeds
 from retro_agents.games.retro import wrappers
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import ContestEnv
@@ -144,7 +144,7 @@ def make_vec(
     return kind(
         rows[part],
         config=config,
-        seed=seed,
+        seed=row_seeds(seed, num_envs)[part],
         rotate_every=rotate_every,
         record_dir=as_path(record_dir),
     )

@@ -20,7 +20,7 @@ from retro_agents.games.retro.contest_env import metadata_of
 from retro_agents.games.retro.engine import POINTS, cartridge
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.native_rows import Batch, Rows
-from retro_agents.games.retro.vector import row_starts
+from retro_agents.games.retro.vector import Seeds, row_starts
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 
@@ -41,7 +41,7 @@ class NativeVectorEnv(VectorBase):
         levels: list[list[Level]],
         *,
         config: EnvConfig,
-        seed: int,
+        seed: Seeds,
         rotate_every: int,
         record_dir: Path | None,
         threads: int = 0,
@@ -50,7 +50,7 @@ class NativeVectorEnv(VectorBase):
         super().__init__(count, config.spec())
         self.metadata |= metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
-        self.seed: int | None = seed
+        self.seed: Seeds = seed
         self.sent_shape = self.env_spec.observation_shape
         self.scale = POINTS * config.reward_scale
         threads = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
@@ -85,7 +85,10 @@ class NativeVectorEnv(VectorBase):
         return np.concatenate([part.games.observations for part in self.parts])
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: Seeds = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, Infos]:
         """As RetroVectorEnv's."""
         self.assert_idle()

@@ -29,6 +29,9 @@ from retro_agents.run.agents import with_this_project
 CLOSE_SECONDS = 10.0
 """Time that workers have to write their recordings and exit."""
 
+Seeds = int | Sequence[int | None] | None
+"""A seed for all rows, or one for each of them."""
+
 
 def assign_levels(
     levels: Sequence[Level], *, num_envs: int, rotate_every: int, seed: int
@@ -50,7 +53,7 @@ def assign_levels(
 
 
 def row_starts(
-    num_envs: int, seed: int | list[int | None] | None, options: dict[str, Any] | None
+    num_envs: int, seed: Seeds, options: dict[str, Any] | None
 ) -> list[tuple[int, int | None, Level | None]]:
     """Parses the arguments of `reset`: (row, its seed, its level) of each row to reset. Raises
     ValueError if the mask is not bool [N]."""
@@ -92,14 +95,14 @@ class RetroVectorEnv(VectorBase):
         levels: list[list[Level]],
         *,
         config: EnvConfig,
-        seed: int,
+        seed: Seeds,
         rotate_every: int,
         record_dir: Path | None,
     ) -> None:
         super().__init__(len(levels), config.spec())
         self.metadata |= metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
-        self.seed: int | None = seed
+        self.seed: Seeds = seed
         self.obs = np.zeros((self.num_envs, *self.env_spec.observation_shape), np.uint8)
         self.stepping: set[int] = set()
         self.connections: list[Connection] = []
@@ -164,16 +167,23 @@ class RetroVectorEnv(VectorBase):
         """Send a command other than a step to some workers. Returns their answers."""
         self.assert_open()
         assert not self.stepping, f"{name} between step_async and step_wait"
-        for index, argument in arguments.items():
-            self.send(index, name, argument)
-        return [self.receive(index) for index in arguments]
+        try:
+            for index, argument in arguments.items():
+                self.send(index, name, argument)
+            return [self.receive(index) for index in arguments]
+        except KeyboardInterrupt:  # the next command would get these answers
+            self.close()
+            raise
 
     def image(self, pixels: bytes) -> np.ndarray:
         """Converts a received observation to uint8 [C, H, W], read-only."""
         return np.frombuffer(pixels, np.uint8).reshape(self.obs.shape[1:])
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: Seeds = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin new episodes. Returns (observations [N, C, H, W] of all, infos with the levels).
 

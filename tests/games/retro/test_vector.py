@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from retro_agents.contract.envs import ended_episodes
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.games.retro.vector import assign_levels
@@ -34,6 +35,38 @@ def test_levels_are_shared_out_without_rotation():
     assert rows == [LEVELS[0::2], LEVELS[1::2]]
     rows = assign_levels(LEVELS[:2], num_envs=3, rotate_every=0, seed=0)
     assert rows == [LEVELS[:1], LEVELS[1:2], LEVELS[:1]]
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_a_part_plays_as_its_rows_of_the_whole(backend, make):
+    config = EnvConfig(backend=backend)
+
+    def rewards(part):
+        envs = make("BrambleWood.Act1", config, num_envs=4, seed=1, part=part)
+        envs.reset()
+        return np.array([envs.step(np.full(envs.num_envs, 1 + t % 2))[1] for t in range(60)])
+
+    whole = rewards(slice(None))
+    np.testing.assert_array_equal(rewards(slice(2, 4)), whole[:, 2:])
+    assert (whole[:, :2] != whole[:, 2:]).any()
+
+
+@pytest.mark.parametrize(
+    ("backend", "waits", "call"),
+    [("native", "step_wait", "step"), ("emulator", "receive", "step"), ("emulator", "receive", "")],
+)
+def test_an_environment_that_ctrl_c_stopped_is_closed(backend, waits, call, make, monkeypatch):
+    envs = make("BrambleWood.Act1", EnvConfig(backend=backend), num_envs=2)
+    envs.reset()
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(envs, waits, stopped)
+    with pytest.raises(KeyboardInterrupt):
+        envs.step(np.ones(2, int)) if call else envs.reset()
+    with pytest.raises(RuntimeError, match="is closed: make another"):
+        envs.reset()
 
 
 @pytest.mark.parametrize("num_envs", [1, 2, 5, 8])
