@@ -155,8 +155,8 @@ def play_episode(
         if frames == HELP_SECONDS * FRAMES_PER_SECOND:
             shown = ""
         lines = [f"You {result}", theirs, "R: again   N: next level"] if result else [shown]
-        screens[0] = written(screens[0], *lines)
-        show(pygame, window, np.concatenate(screens, axis=1))
+        shots = [written(screens[0], *lines), *screens[1:]]
+        show(pygame, window, np.concatenate(shots, axis=1))
         clock.tick(FRAMES_PER_SECOND)
     return wish
 

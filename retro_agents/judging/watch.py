@@ -32,8 +32,7 @@ class WatchConfig:
     """A checkpoint, a run folder, a shipped agent's name (ppo2), or random, hold-right,
     run-and-jump."""
     levels: str = ""
-    """Splits and GAME:STATE, separated by commas, played in turn; default: the first level of
-    bramble-test."""
+    """Splits and GAME:STATE, separated by commas, played in turn; default: bramble-test."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     play: Play | None = field(None, answers=FORMER_FLAGS)
@@ -75,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = dataclasses.replace(settings.with_raw_rewards(), backend=config.backend)
     names, second = settings.spec().action_names, FRAMES_PER_SECOND // settings.frame_skip
     keys = set[str]()
-    for number, level in enumerate(cycle(levels if config.levels else levels[:1])):
+    for number, level in enumerate(cycle(levels)):
         keys.clear()
         label = f"{config.agent}, {level}"
         with closing(make_env(level, settings)) as env:

@@ -111,7 +111,7 @@ def test_an_emulated_game_has_no_rival(monkeypatch, capsys):
     assert stop.value.code == 2 and "--against: BrambleDash" in capsys.readouterr().err
 
 
-def test_a_result_is_shown_until_a_key_and_a_rival_plays_to_its_end(window, capsys):
+def test_a_result_is_shown_until_a_key_and_a_rival_plays_to_its_end(window, capsys, monkeypatch):
     pygame, screen = window
     blank = np.zeros((224, 320, 3), np.uint8)
     begun, frames = [], []
@@ -126,9 +126,13 @@ def test_a_result_is_shown_until_a_key_and_a_rival_plays_to_its_end(window, caps
             frames.append(1)
             if len(frames) == 3:
                 pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.K_r))
-            return blank, 10.0, len(frames) > 1
+            return blank, 10.0 * len(frames), len(frames) > 1
 
+    last = []
+    monkeypatch.setattr(play, "show", lambda _, __, shot: last.append(shot))
     assert play.play_episode(Env(), LEVEL, pygame, screen, Rival()) == "again"
+    result = ["You finished, 9,500 points in 0.0 s", "it: 30 points", "R: again   N: next level"]
+    assert (last[-1][:, :320] == play.written(blank, *result)).all()
     assert begun == [LEVEL] and len(frames) == 3
     assert capsys.readouterr().out.count("finished, 9,500 points in 0.0 s") == 1
 

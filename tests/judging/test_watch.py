@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from retro_agents.games.families import level_names
 from retro_agents.ground.window import pressed
 from retro_agents.judging.watch import main
 
@@ -17,10 +18,10 @@ def test_a_window_shows_levels_in_turn_until_it_is_closed(monkeypatch, capsys):
             pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.key.key_code(name)))
 
     monkeypatch.setattr(pygame.display, "flip", flip)
-    main(["run-and-jump", "--levels", "BrambleWood.Act1,BrambleWood.Act2"])
+    main(["run-and-jump"])
     assert len(flips) == 9 and min(flips) > 0.0
     said = re.findall(r":(\S+): return", capsys.readouterr().out)
-    assert said == ["BrambleWood.Act1", "BrambleWood.Act2"]
+    assert said == [level.partition(":")[2] for level in level_names("bramble-test")[:2]]
 
 
 def test_events_that_nobody_reads_do_not_fill_the_windows_queue(monkeypatch):
