@@ -21,6 +21,7 @@ from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
 from retro_agents.ground.output import printable
+from retro_agents.judging.tables import number
 from retro_agents.run import provenance
 from retro_agents.run.agents import find_given, known_agents, shipped
 from retro_agents.run.command_line import parse_command
@@ -92,7 +93,7 @@ def runs(folder: Path) -> Iterator[str]:
         told = [str(starts[0].get("agent", ""))] if starts else []
         told += [levels] if (levels := levels_of(run / "config.json")) else []
         told.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
-        told += [f"mean return {mean:,.0f}"] if (mean := last_return(run)) is not None else []
+        told += [f"mean return {number(mean)}"] if (mean := last_return(run)) is not None else []
         began = starts[0].get("begun") if starts else None
         with suppress(ValueError, TypeError):  # a damaged file tells no time
             told += [age(datetime.fromisoformat(began))] if began else []

@@ -25,6 +25,7 @@ from retro_agents.ground.files import new_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.seeding import seed_everything
+from retro_agents.judging.tables import number
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
@@ -133,9 +134,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     with closing(envs):
         act = advised(expert, envs) if expert else partial(agent.act, play=config.play)
         found = record(envs, act, episodes=config.episodes, seed=config.seed)
-    mean = np.mean([one.total_reward for one in found])
+    mean = number(float(np.mean([one.total_reward for one in found])))
     steps = sum(len(one.actions) for one in found)
-    print(f"{write_episodes(out, found, env_steps=steps)}: {len(found)} episodes, {mean:.0f} each")
+    print(f"{write_episodes(out, found, env_steps=steps)}: {len(found)} episodes, {mean} each")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,8 @@ def span(interval: Interval) -> str:
     low, high = interval
     if math.isnan(low):
         return ""
-    return f"{low:,.0f} – {high:,.0f}".replace("-", "−")
+    ends = (number(end) if max(-low, high) < 100 else f"{end:,.0f}" for end in interval)
+    return " – ".join(ends).replace("-", "−")
 
 
 def with_interval(values: Sequence[float]) -> str:

@@ -39,10 +39,12 @@ def test_a_run_says_who_plays_what_and_how_well(tmp_path):
     (line,) = listing.lines("runs", str(tmp_path))
     said = "jerk, bramble-train, no checkpoint, mean return 150, began just now"
     assert line == f"{tmp_path}  {said}"
+    (tmp_path / "episodes.csv").write_text("step,r\n1,0.4\n2,0.9\n")
+    assert "mean return 0.65," in next(iter(listing.lines("runs", str(tmp_path))))
     began = (tmp_path / "provenance.json").read_text()
     (tmp_path / "provenance.json").write_text(re.sub('"begun": "[^"]*"', '"begun": "soon"', began))
     (line,) = listing.lines("runs", str(tmp_path))
-    assert line.endswith("mean return 150")
+    assert line.endswith("mean return 0.65")
     past = datetime.now(UTC) - timedelta(hours=50)
     assert listing.age(past) == "began 2 days ago"
 
