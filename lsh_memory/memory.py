@@ -204,10 +204,12 @@ class EpisodicMemory:
     def load(cls, folder: Path | str) -> "EpisodicMemory":
         """Load a memory that `save` wrote. Raises UserError if it is missing or damaged."""
         from retro_agents.run.checkpoint import load_checkpoint
+        from retro_agents.run.distrust import reading
 
         saved = load_checkpoint(folder).of("lsh_memory")
-        memory = cls(from_dict(MemoryConfig, saved.config))
-        memory.restore(saved.arrays)
+        with reading(saved.folder):
+            memory = cls(from_dict(MemoryConfig, saved.config))
+            memory.restore(saved.arrays)
         return memory
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -55,7 +55,8 @@ class CloneConfig:
     expert: bool = False
     """Ask an expert what to do wherever the policy gets (DAgger), if the game has one."""
     levels: str = TRAINING
-    """Levels to play with the expert, and their settings, as for a trainer."""
+    """Levels to play with the expert, and their settings, as for a trainer. With --demonstrations
+    only their family counts (procgen:GAME): recorded episodes name their own levels."""
     steps: Count = field(300_000, only_with="expert")
     """Agent steps to play with the expert, all of which are kept: 7 kB each at 84x84."""
     num_envs: Count = field(48, only_with="expert")

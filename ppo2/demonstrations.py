@@ -17,6 +17,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import folders_of
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.distributed import Group
+from retro_agents.run.distrust import reading
 
 UNKNOWN = -1
 """Where nobody says what to do."""
@@ -103,7 +104,9 @@ def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations
     there are none, or some that an agent of these settings could not see or do."""
     spec, episodes = settings.spec(), []
     for source in folders_of(folders):
-        found = episodes_of(load_checkpoint(left_by(source)))
+        saved = load_checkpoint(left_by(source))
+        with reading(saved.folder):
+            found = episodes_of(saved)
         if not found:
             raise UserError(
                 f"{source} holds no recorded episodes: `retro-agents record AGENT` records some"

@@ -138,8 +138,14 @@ def check_played_alike(
     frame_skip: int,
     source: Path | str,
 ) -> None:
-    """Raises UserError if an episode's action names or frame skip differ from this run's."""
+    """Raises UserError if an episode's action names or frame skip differ from this run's, or if it
+    has an action without a name."""
     for episode in episodes:
+        if (most := int(episode.actions.max())) >= len(episode.action_names):
+            raise UserError(
+                f"{source} holds action {most} of an episode with {len(episode.action_names)} "
+                "actions: it is damaged, record it again"
+            )
         names = tuple(action_names[: len(episode.action_names)])
         if (names, frame_skip) != (episode.action_names, episode.frame_skip):
             raise UserError(

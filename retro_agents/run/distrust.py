@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from retro_agents.ground.errors import Damaged, UserError, limit_of
+from retro_agents.ground.errors import Damaged, UserError, limit_of, missing_extra
 from retro_agents.ground.files import complete_checkpoints, move_folder, unwritable
 from retro_agents.run.manifest import damage
 
@@ -18,7 +18,7 @@ DAMAGED = ".damaged"
 def reading(folder: Path) -> Iterator[None]:
     """For what an agent does with a checkpoint's contents: whatever it cannot use of them becomes
     Damaged. A checkpoint may come from anybody, with any contents under right checksums. A lack of
-    memory is a UserError, because the checkpoint may be good."""
+    memory, or of an extra, is a UserError, because the checkpoint may be good."""
     try:
         yield
     except (UserError, NotImplementedError, OSError):
@@ -26,6 +26,8 @@ def reading(folder: Path) -> Iterator[None]:
     except Exception as error:
         if limit := limit_of(error):
             raise UserError(f"{folder} cannot be used: {limit}") from None
+        if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)):
+            raise UserError(missing) from None
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         text = f"{folder} does not hold what its agent saves ({reason})"
         raise damage(text, folder) from error

@@ -229,6 +229,12 @@ def test_damaged_or_foreign_folder_is_refused_in_one_line(tmp_path):
     )
     with pytest.raises(UserError, match="rainbow"):
         EpisodicMemory.load(tmp_path / "other")
+    config = dataclasses.asdict(SMALL)
+    kept = {"agent": "lsh_memory", "counters": {"env_steps": 0}, "tensors": {}}
+    for changes in ({}, {"capacity": 10**15}):
+        save_checkpoint(tmp_path / f"odd{len(changes)}", config=config | changes, **kept)
+        with pytest.raises(UserError):
+            EpisodicMemory.load(tmp_path / f"odd{len(changes)}")
 
 
 def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():

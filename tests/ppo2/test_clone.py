@@ -182,9 +182,11 @@ def test_rare_actions_count_for_more_and_all_steps_for_one_on_average():
 def test_what_cannot_be_learned_from_is_refused(tmp_path):
     write_episodes(tmp_path / "blind", [demonstrated(frames=None)])
     write_episodes(tmp_path / "other", [demonstrated(frame_skip=2)])
+    write_episodes(tmp_path / "unnamed", [demonstrated(action_names=NAMES[:1])])
     for source, complaint in (
         (tmp_path / "blind", "1 recorded episodes, 0 of them with frames"),
         (tmp_path / "other", "frame_skip 2"),
+        (tmp_path / "unnamed", "of an episode with 1 actions: it is damaged"),
         ("rainbow/pretrained", "holds no recorded episodes: `retro-agents record"),
     ):
         config = replaced(QUICK, demonstrations=str(source), run_dir=str(tmp_path / "run"))

@@ -356,9 +356,16 @@ def test_whatever_an_agent_cannot_use_of_a_checkpoint_is_a_damage(error, tmp_pat
         raise error
 
 
-@pytest.mark.parametrize("error", [MemoryError(), torch.OutOfMemoryError("CUDA out of memory.")])
-def test_a_lack_of_memory_is_no_damage(error, tmp_path):
-    with pytest.raises(UserError, match="no memory is left") as caught, reading(tmp_path):
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "no memory is left"),
+        (torch.OutOfMemoryError("CUDA out of memory."), "no memory is left"),
+        (ModuleNotFoundError(name="datasketch"), "datasketch is not installed"),
+    ],
+)
+def test_a_lack_of_memory_or_of_an_extra_is_no_damage(error, said, tmp_path):
+    with pytest.raises(UserError, match=said) as caught, reading(tmp_path):
         raise error
     assert not isinstance(caught.value, Damaged)
 
