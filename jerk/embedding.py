@@ -14,6 +14,7 @@ from torch import Tensor
 
 from jerk.config import JerkConfig
 from retro_agents.contract.policy import ScoringPolicy
+from retro_agents.ground.errors import UserError
 
 SIDE = 21
 """Height and width of a frame before it is projected."""
@@ -59,13 +60,18 @@ class NetEmbedder:
     logits), or the outputs of its fully connected layers, before their ReLUs.
 
     Scores are taken less their mean, which no choice depends on: values are far larger than their
-    differences, and would all point the same way.
+    differences, and would all point the same way. Raises UserError if there is no such layer.
     """
 
     def __init__(self, actor: ScoringPolicy, *, hidden: bool) -> None:
         self.actor = actor
         layers = actor.net.named_modules() if hidden else ()
         self.layers = [layer for name, layer in layers if name.endswith("hidden")]
+        if hidden and not self.layers:
+            raise UserError(
+                "--memory-key hidden: this policy's net has no layer of that name; give scores or "
+                "frames"
+            )
         blank = np.zeros((1, *actor.config.env.spec().observation_shape), np.uint8)
         self.size = self(blank).shape[1]
 

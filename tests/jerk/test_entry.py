@@ -15,8 +15,11 @@ from jerk.training import Training
 from ppo2.demonstrations import read
 from retro_agents.contract.frames import FrameHistory
 from retro_agents.experience.episodes import Episode, episodes_of
+from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
-from retro_agents.run.config import replaced
+from retro_agents.run.config import replaced, to_dict
+from tests.agents.tiny import tiny
 from tests.jerk.test_hybrid import BLANK, assert_same_net, saved_ppo2, started
 from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
 from tests.runs import Stop, assert_same_run, stopping
@@ -48,6 +51,13 @@ def test_keys_are_what_the_net_says_before_it_chooses(package, tmp_path):
         np.testing.assert_array_equal(embedder(obs), rows.numpy())
         assert embedder.size == rows.shape[1]
     assert not any(layer._forward_hooks for layer in net.modules())
+
+
+def test_a_net_without_a_layer_of_that_name_has_no_hidden_key():
+    actor = find("sac").build(to_dict(tiny("sac")))
+    assert NetEmbedder(actor, hidden=False).size == 7
+    with pytest.raises(UserError, match="--memory-key hidden: this policy's net has no layer"):
+        NetEmbedder(actor, hidden=True)
 
 
 def test_values_that_differ_by_as_much_for_every_action_have_the_same_key(tmp_path):
