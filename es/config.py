@@ -30,8 +30,8 @@ class ESConfig:
     searched: tuple[dict[str, Any], ...] = shape((), flag=False)
     """Set by the run: the agent whose layers are searched: its package's name and its config."""
     feature_cache: Natural = machine(10_000)
-    """Observations for which the frozen layers' outputs are cached (2 kB each, 12.5 kB if nature's
-    fully connected layer is searched); 0: none."""
+    """Observations for which the frozen layers' outputs are cached (6.3 kB each for
+    ppo2/pretrained, 12.5 kB for nature, 1 or 2 kB if the head is searched); 0: none."""
 
     encoder: EncoderName = fixed(
         "nature",
