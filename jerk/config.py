@@ -113,10 +113,10 @@ class JerkConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.slots and not (self.recover and self.go_on):
-            raise UserError("slots need to know where a replay fails: add --recover --go-on")
         if self.recover and not self.go_on:
-            raise UserError("a replay that has diverged explores: add --go-on to --recover")
+            raise UserError("--recover lets a diverged replay explore: add --go-on to it")
+        if self.slots and not self.recover:
+            raise UserError("slots need to know where a replay fails: add --recover --go-on")
         if self.policy_replays + self.memory_share > 1.0:
             raise UserError(
                 "--memory-share and --policy-replays must be 1 or less together: lower "

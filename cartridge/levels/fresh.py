@@ -120,12 +120,12 @@ def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[
     places = [(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
     acts = [
         make_act(zone, number, made["seed"], layout=layout)
-        for (zone, number), layout in zip(places, made["layouts"], strict=True)
+        for (zone, number), layout in zip(places, made["layouts"], strict=False)  # see the hash
     ]
     if made.get("sha256") != hash_of(acts):
         raise UserError(
-            f"{path.parent} was made by another version of the level generator: delete it, and "
-            "make it again with `python -m cartridge.levels new`"
+            f"{path.parent} was made by another version of the level generator; delete it, and run "
+            f"`python -m cartridge.levels new --seed {made['seed']} --out {integration}`"
         )
     return acts
 

@@ -27,6 +27,7 @@ from retro_agents.ground.statistics import Interval, Runs
 from retro_agents.judging.score import interval_text, read_episodes
 from retro_agents.judging.tables import terminal_table
 from retro_agents.run.agents import is_package
+from retro_agents.run.agents import shipped as shipped_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import positional
@@ -37,7 +38,8 @@ from retro_agents.run.plot import picture
 class CompareConfig:
     """Compare agents on the levels that they share: the first ENTRY with each of the others. A
     difference is shown if its 95 % interval excludes 0. P(better) is the probability that a run of
-    the other beats one of the first on the same level; 0.5 is even."""
+    the other beats one of the first on the same level; 0.5 is even. It has no interval where all
+    runs of one beat all of the other."""
 
     entries: list[str] = positional("ENTRY")
     """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
@@ -52,7 +54,8 @@ class CompareConfig:
 @final
 @dataclasses.dataclass(frozen=True)
 class Compared:
-    """An entry on the shared levels, beside the first entry. Intervals are nan for one seed."""
+    """An entry on the shared levels, beside the first entry. Intervals are nan for one seed, and
+    that of `better` where all runs of one beat all of the other."""
 
     label: str
     mean: float
@@ -82,7 +85,8 @@ def runs_of(entry: str) -> Runs:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
             if is_package(entry):
-                near = f"it is an agent: compare what `retro-agents evaluate {entry}` stores"
+                agent = entry if shipped_agent(entry) else "RUN"
+                near = f"it is an agent: compare what `retro-agents evaluate {agent}` stores"
             raise UserError(f"there is no contest, run or evaluation {folder}; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
@@ -166,7 +170,8 @@ def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
         means.append([one.label, f"{one.mean:,.0f}", interval, str(one.seeds)])
     for one in found[1:]:
         low, high = one.apart_interval
-        better = "–" if math.isnan(low) else f"{one.better:.2f}"
+        unknown = math.isnan(low) and math.isnan(one.better_interval[0])
+        better = "–" if unknown else f"{one.better:.2f}"
         shown = "yes" if low > 0.0 or high < 0.0 else "no"
         cells = [f"{one.apart:+,.0f}", interval_text(one.apart_interval), shown, better]
         others.append([one.label, *cells, interval_text(one.better_interval, digits=2)])

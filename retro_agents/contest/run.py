@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         try:
             run_all(plan, out, begin, steps=limits.timesteps, workers=config.workers)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("the same command goes on; levels that are over stay") from None
+            raise KeyboardInterrupt("the same command resumes, and plays no level again") from None
         finally:
             report(out, facts, planned)
     left = sum(not is_over(job_folder(out, *job)) for job in plan)

@@ -37,6 +37,10 @@ class SB3VecEnv(VecEnv):
         """Begin new episodes, from the seed and the options if some were given since the last time:
         set_options({"levels": […]}) names a level for each environment."""
         obs: NDArray[np.uint8]
+        if any(options != self._options[0] for options in self._options):
+            raise ValueError(
+                'options are for all rows: set_options({"levels": [a level for each row]})'
+            )
         obs, _ = self.envs.reset(seed=self._seeds[0], options=self._options[0] or None)
         self._reset_seeds()
         self._reset_options()

@@ -24,9 +24,9 @@ CHECKPOINT = re.compile(rf"step-\d+({re.escape(ASIDE)})?")
 """Names of checkpoint folders."""
 HOLDS = {
     "contest.json": "a contest",
+    "meta.json": "a checkpoint",
     "config.json": "a run",
     "metrics.csv": "a run",
-    "meta.json": "a checkpoint",
     **dict.fromkeys(("todo.json", "search.json", "population.json"), "a sweep"),
     "result.json": "an evaluation",
 }

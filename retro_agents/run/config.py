@@ -122,7 +122,7 @@ def _number(value: Any, hint: Any) -> Any:
     if float in kinds:
         return float(value)
     whole = int in kinds and "e" in value.lower() and float(value).is_integer()
-    return int(float(value)) if whole else value
+    return int(float(value)) if whole else value.removeprefix("+")
 
 
 def once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -49,4 +49,5 @@ def set_aside(error: Damaged) -> None:
         return
     except OSError as failed:
         raise unwritable(aside, failed) from None
-    print(f"warning: {error}; resuming from {there[-2].name}", file=sys.stderr)
+    reason = str(error).rpartition("; use ")[0] or error  # that is done here
+    print(f"warning: {reason}; resuming from {there[-2].name}", file=sys.stderr)

@@ -54,13 +54,14 @@ class RunFolder:
 
     def check_free(self, *, instead: str = RESUME) -> None:
         """Raises UserError if the folder already holds a run, or anything else of a user's."""
-        if (self.path / "config.json").exists() or (self.path / "metrics.csv").exists():
+        held = held_by(self.path)
+        if held == "a run":
             if not self.has_checkpoint:
                 instead = "delete this one, which saved no checkpoint"
             raise UserError(
                 f"run folder {self.path} already holds a run; give another --run-dir, or {instead}"
             )
-        if held := held_by(self.path):
+        if held:
             raise UserError(f"{self.path} already holds {held}; give another --run-dir")
 
     @classmethod

@@ -49,7 +49,7 @@ OWN = {
     ],
     "jerk": [
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
-        (["--preset", "baseline", "--recover"], "add --go-on to --recover"),
+        (["--preset", "baseline", "--recover"], "add --go-on to it"),
         (["--preset", "baseline", "--runs", "2"], "no effect without --write-replay"),
         (
             ["--preset", "mutating", "--policy-hold", "4"],

@@ -60,7 +60,8 @@ def test_no_arguments_give_the_defaults(presets: Path) -> None:
 
 @pytest.mark.parametrize("text", [".5", "0.5", "+.5", "5e-1", "00.5"])
 def test_a_number_is_read_as_python_spells_it(presets: Path, text: str) -> None:
-    assert load(presets, "--share", text, "--num-envs", "1e2") == Small(share=0.5, num_envs=100)
+    for whole in ("1e2", "+100"):
+        assert load(presets, "--share", text, "--num-envs", whole) == Small(share=0.5, num_envs=100)
 
 
 def test_flags_win_over_file_over_preset_over_defaults(presets: Path, tmp_path: Path) -> None:

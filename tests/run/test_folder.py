@@ -85,7 +85,9 @@ def test_open_needs_a_run_and_create_a_writable_place(tmp_path):
             make()
 
 
-def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path):
+def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["train.py"])  # which commands replace
+
     def said():
         with pytest.raises(KeyboardInterrupt) as stop, interruptible(tmp_path):
             raise KeyboardInterrupt

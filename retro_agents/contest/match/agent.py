@@ -166,7 +166,7 @@ def is_package(name: str) -> bool:
         package.find_given(name)  # so that its checkpoints can be loaded
         return True
     known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
-    own = "package.module" if not name.endswith(".py") else name.removesuffix(".py")
+    own = name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else "package.module"
     raise UserError(
         f"no agent {name!r}; {nearest_text(name, known)} (or {own}:function, for one of your own)"
     )

@@ -156,7 +156,7 @@ export class Compare implements View {
       h(
         "p",
         { class: "line" },
-        "Means have Student's t interval over seeds, differences Welch's, probabilities of improvement a bootstrap over seeds within each level. A single seed has no interval. A difference is shown if its interval excludes 0.",
+        "Means have Student's t interval over seeds, differences Welch's, probabilities of improvement a bootstrap over seeds within each level. A single seed has no interval, nor has a probability of 0 or 1. A difference is shown if its interval excludes 0.",
       ),
     );
     this.result.hidden = false;
