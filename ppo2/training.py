@@ -136,10 +136,11 @@ class Training(OnPolicy):
                 raise UserError(
                     f"the saved run has no --{name}: resume without, or begin another run"
                 )
-        if saved.config["rnd_values"] == "two" and saved.config["rnd"] and not self.config.rnd:
+        apart = saved.config["rnd"] and saved.config["rnd_values"] == "two"
+        if apart and not self.config.bonus_apart:
             raise UserError(
-                "the saved run's bonus has a value function of its own: resume with a --rnd above "
-                "0, or begin another run with --init"
+                "the saved run's bonus has a value function of its own: resume with --rnd-values "
+                "two and a --rnd above 0, or begin another run with --init"
             )
         if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else it begins anew
             self.learner.kl_weight.fill_(saved.state["kl_weight"])

@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         try:
             run_all(plan, out, begin, steps=limits.timesteps, workers=config.workers)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("the same command resumes, and plays no level again") from None
+            raise KeyboardInterrupt("the same command plays the levels that are left") from None
         finally:
             report(out, facts, planned)
     left = sum(not is_over(job_folder(out, *job)) for job in plan)

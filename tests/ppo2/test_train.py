@@ -127,7 +127,8 @@ def test_the_competitions_preset_without_a_part_makes_a_run(flags):
     make_actor_critic(config)
 
 
-def test_a_run_keeps_the_value_function_of_its_bonus(tmp_path):
+@pytest.mark.parametrize("flags", [[], ["--rnd", "0.2"]])
+def test_a_run_keeps_the_value_function_of_its_bonus(tmp_path, flags):
     train("ppo2", tmp_path, "--rnd", "0.1", "--rnd-values", "two")
     with pytest.raises(UserError, match="a value function of its own"):
-        train("ppo2", tmp_path, "--resume", "--timesteps", "90")
+        train("ppo2", tmp_path, "--resume", "--timesteps", "90", *flags)

@@ -142,7 +142,7 @@ MISTAKES = {
         ("random --levels procgen:coinrun", "retro-agents procgen evaluate RUN"),
         ("random --levels SonicTheHedgehog-Genesis:GreenHillZone.Act1", "ROM"),
         ("random --sight --video", "makes no films"),
-        ("random --sight", "random has no net that acts on what it sees"),
+        ("random --sight", "random has no net"),
         ("rainbow --sight --episodes 1", "give --episodes 2 or more"),
         ("rainbow --sight --levels RustCavern.Act2 --episodes 17", "17 episodes make one row here"),
         ("ppo2 --explore", "--play draw"),
