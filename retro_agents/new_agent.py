@@ -55,7 +55,7 @@ class NewAgentConfig:
     """Write a package with the smallest agent that learns, for you to change."""
 
     name: str = positional("NAME")
-    """Of the package, such as fox; the folder NAME is made for it."""
+    """Name of the package, such as fox; a new folder of that name holds it."""
 
 
 def write_agent(name: str, folder: Path) -> None:

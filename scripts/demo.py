@@ -55,7 +55,7 @@ class DemoConfig:
     """Play an unseen level without learning, then let a search and a net learn it: scores, curves,
     films."""
 
-    quick: bool = False
+    quick: bool = field(False, group="The demo")
     """Use smaller values for all settings that are not given."""
     runs: Path = Path("runs")
     """Folder in which a new folder demo-001, demo-002, … is made."""

@@ -35,7 +35,8 @@ class PlayConfig:
     sight: bool = False
     """Play with its own frames, with those of other moments, and blind."""
     levels: str = "bramble-test"
-    """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state."""
+    """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits (bramble-test),
+    separated by commas; or a CSV with the columns game,state."""
     timesteps: Count = 10_000
     """Total agent steps, wherever the last episode is then; with --sight: per episode."""
     episodes: Natural = 0

@@ -68,7 +68,8 @@ class RunConfig:
     """How a frozen agent chooses its actions instead: best, draw, draw:T with a temperature T, or
     epsilon:E with a share E of random ones."""
     levels: str = "bramble-test"
-    """Splits and GAME:STATE, separated by commas, or a CSV with columns game,state."""
+    """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits (bramble-test),
+    separated by commas; or a CSV with the columns game,state."""
     timesteps: Count = 1_000_000
     """Agent steps per level and seed."""
     seeds: Count = 3
@@ -76,7 +77,7 @@ class RunConfig:
     first_seed: Seed = 0
     """The first seed."""
     workers: Count = 1
-    """Levels played in parallel; each has an emulator and an agent."""
+    """Levels played in parallel; each has a server process and an agent process."""
     wall_clock: str = "12h"
     """Time limit of each level: 12h, 90m, 30s or seconds."""
     stall: str = "10m"

@@ -32,7 +32,8 @@ class WatchConfig:
     """A checkpoint, a run folder, a shipped agent's name (ppo2), or random, hold-right,
     run-and-jump."""
     levels: str = ""
-    """Splits and GAME:STATE, separated by commas, played in turn; default: bramble-test."""
+    """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits (bramble-test),
+    separated by commas, played in turn; default: bramble-test."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     play: Play | None = field(None, answers=FORMER_FLAGS)

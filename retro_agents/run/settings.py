@@ -33,8 +33,8 @@ class RunSettings:
     """Number of parallel environments; 0 (PPO2): one for every level, which it always plays,
     regardless of rotate_every."""
     rotate_every: Natural = field(5_000, "contest", common=True)
-    """Agent steps that an environment plays a level before the next one; 0: one episode if there
-    are more levels than environments, otherwise without end."""
+    """Agent steps after which an environment changes to the next level; 0: it changes after each
+    episode if there are more levels than environments, otherwise never."""
     run_dir: str = field(
         "runs/run", "launch", "contest", common=True, other_names=("exp_name", "name")
     )
