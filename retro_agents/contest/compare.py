@@ -107,7 +107,7 @@ def contest_of(entry: str) -> ContestScores | None:
     if (path := Path(entry) / "contest.json").is_file():
         planned = facts_of(read_facts(path.parent), path).planned
         return read_scores(path.parent, planned=planned)
-    stored = stored_file(entry)
+    stored = None if Path(entry).is_dir() else stored_file(entry)
     return read_stored(stored)[1] if stored else None
 
 
@@ -128,6 +128,10 @@ def remarks(contests: Mapping[str, ContestScores]) -> list[str]:
     if len(set(steps.values())) > 1:
         each = ", ".join(f"{label} {count:,.0f}" for label, count in steps.items())
         lines.append(f"Their steps per level differ: {each}.")
+    roms = set[tuple[str, str]]().union(*(one.roms for one in contests.values()))
+    games = [game for game, _ in roms]
+    if several := sorted({game for game in games if games.count(game) > 1}):
+        lines.append(f"They played different ROMs of {', '.join(several)}: do not compare them.")
     return lines
 
 

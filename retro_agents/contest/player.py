@@ -122,8 +122,8 @@ def play_function(
 
 
 def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Path) -> None:
-    """Let a package's own loop play and learn, and save the agent in run_dir/agent. If the clock
-    or the last step ends the loop, save the agent of its last checkpoint.
+    """Let a package's own loop play and learn, and save the agent in run_dir/agent. If the clock,
+    the last step or Ctrl-C ends the loop, save the agent of its last checkpoint.
 
     The run itself is in run_dir/training. Its checkpoints are removed: with a replay they are
     large, and a run on a contest's level cannot be resumed.
@@ -134,11 +134,13 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
         try:
             learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
-        except (TimestepTimeoutError, WallClockTimeoutError):
+        except (TimestepTimeoutError, WallClockTimeoutError, KeyboardInterrupt) as end:
             with contextlib.suppress(UserError):  # there may be no checkpoint
                 # What was learned since the last one is lost.
                 load_agent(config.run.run_dir).save(run_dir / "agent")
             shutil.rmtree(folder.checkpoints, ignore_errors=True)
+            if isinstance(end, KeyboardInterrupt) and end.args:  # they advise to resume
+                raise KeyboardInterrupt(f"what was learned is in {run_dir / 'agent'}") from None
             raise
     learned.save(run_dir / "agent")
     shutil.rmtree(folder.checkpoints, ignore_errors=True)

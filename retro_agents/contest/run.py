@@ -81,7 +81,7 @@ class RunConfig:
     wall_clock: str = "12h"
     """Time limit of each level: 12h, 90m, 30s or seconds."""
     stall: str = "10m"
-    """Time limit of the agent's single step."""
+    """Time limit of the agent's start, of each of its steps, and of its saving at the end."""
     out: Path | None = None
     """Folder for table.md, result.json, and one folder for each level and seed; default:
     runs/contest/AGENT, or AGENT-frozen."""
@@ -188,7 +188,7 @@ def run_all(
 
 
 def tell(job: Job, status: str, *, over: str) -> None:
-    """Print how a job ended, and a crashed agent's last line. over: how many jobs are."""
+    """Print how a job ended, and why, unless it is complete. over: how many jobs are."""
     result = read_result(job.folder) or {"steps": 0}
     numbers = "nothing was played"
     if result["steps"]:
@@ -196,9 +196,11 @@ def tell(job: Job, status: str, *, over: str) -> None:
         mean = f"mean return {result['mean_return']:,.0f} of {result['episodes']} episodes"
         numbers = f"{mean}, {rate:,.0f} steps/s"
     print(f"{job.name}: {status}, {numbers} ({over})", file=sys.stderr, flush=True)
-    if status == "crashed":
-        log = job.folder / "agent.log"
-        print(f"{job.name}: {job.last_line('agent')} (more in {log})", file=sys.stderr, flush=True)
+    if status != "complete":
+        side = "agent" if status == "crashed" else "server"
+        ended = result.get("ended") if side == "server" and not job.server.returncode else None
+        why = f"{ended or job.last_line(side)} (more in {job.folder / f'{side}.log'})"
+        print(f"{job.name}: {why}", file=sys.stderr, flush=True)
 
 
 def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:

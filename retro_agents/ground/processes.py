@@ -113,12 +113,12 @@ def stopped_in_order() -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Delays SIGINT and SIGTERM until the end of the block. Outside the main thread, which alone
+    """Delays SIGINT and ENDS until the end of the block. Outside the main thread, which alone
     receives signals, this does nothing."""
     came: list[int] = []
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        for held in (signal.SIGINT, signal.SIGTERM):
+        for held in (signal.SIGINT, *ENDS):
             before[held] = signal.signal(held, lambda number, _: came.append(number))
     try:
         yield

@@ -97,20 +97,27 @@ def main() -> None:
     """Serve the page until Ctrl-C."""
     config = parse_command(StudioConfig, command="retro-agents studio")
     need("starlette", "uvicorn", "websockets", "scipy")
+    try:
+        os.scandir(config.runs).close()
+    except OSError as error:
+        reason = f"{config.runs} cannot be listed: {error.strerror}"
+        raise UserError(f"{reason}; give the folder of your runs") from None
     root = config.runs.resolve()
-    if not root.is_dir():
-        raise UserError(f"there is no folder {config.runs}: give the folder of your runs")
     from retro_agents.studio.app import PAGE, app_of
 
     if not (PAGE / "studio.html").is_file():
         raise UserError("the page is not built: run scripts/web, which needs Node 20 and npm")
-    with listening(config.port) as listener, temporary_folder() as (exports, _):
-        port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
-        address = f"http://{HERE}:{port}/?token={token}"
-        print(said(address, port), flush=True)
-        if config.browser and has_browser():
-            webbrowser.open(address)
-        server_of(app_of(root, exports=exports, token=token, port=port)).run([listener])
+    try:
+        with listening(config.port) as listener, temporary_folder() as (exports, _):
+            port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
+            address = f"http://{HERE}:{port}/?token={token}"
+            print(said(address, port), flush=True)
+            if config.browser and has_browser():
+                webbrowser.open(address)
+            server_of(app_of(root, exports=exports, token=token, port=port)).run([listener])
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr, flush=True)
+        os._exit(130)  # without waiting for threads, of which one may wait for a disk
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 import mimetypes
 import re
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
@@ -101,12 +102,13 @@ class Studio:
         self.started = Started(root, self.agents)
         self._contest = limited(lambda name: judged.checked_contest(self.index.contest(name)))
         self._stopping, self._asking = dict[str, Any](), threading.Lock()
+        self._begun = time.time_ns()  # a page may be older than this studio
 
     def runs(self, request: Request) -> Response:
         """The rows of all runs; nothing if the page has this revision."""
         revision, rows = self.index.revision, self.index.ask()
         failures = self.started.failures()
-        version = f"{revision} {len(rows)} {','.join(failures)}"
+        version = f"{self._begun} {revision} {len(rows)} {','.join(failures)}"
         slow = any(row.error.startswith("its disk") for row in rows)
         if request.query_params.get("since") == version and not slow:
             return Response(status_code=204)

@@ -1,8 +1,10 @@
 """Who may talk to the studio: whoever opened the address with its token, in a page of its own."""
 
+import asyncio
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, final
 from urllib.parse import parse_qs
 
@@ -56,7 +58,8 @@ class Gate:
         if answer is not None and scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": CLOSED})
         else:
-            await (answer or self.app)(scope, receive, with_headers(send))
+            with suppress(asyncio.CancelledError):  # the studio ends before there is an answer
+                await (answer or self.app)(scope, receive, with_headers(send))
 
     def fits(self, given: str) -> bool:
         """Whether this is the token; the time that it takes tells nothing."""

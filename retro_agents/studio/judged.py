@@ -14,6 +14,7 @@ from retro_agents.contest.match.folder import job_folders, read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
 from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import folders_of
 from retro_agents.ground.statistics import Runs
 from retro_agents.studio.curves import experiment_of
 from retro_agents.studio.files import MOST_BYTES, check_file, opened, read_json, reason_of
@@ -66,10 +67,11 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
     for name in entry.runs:
         check_file(index.run(name) / "episodes.csv")
     folders = [str(index.run(name)) for name in entry.runs]
-    if any("," in folder for folder in folders):
-        raise UserError("a run with a comma in its path cannot be compared: rename its folder")
+    joined = ",".join(folders)
+    if folders_of(joined) != folders:
+        raise UserError(f"{joined}: a part before a comma is a folder too: rename one of them")
     more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
-    return f"{(entry.runs or [''])[0]}{more}", runs_of(",".join(folders))
+    return f"{(entry.runs or [''])[0]}{more}", runs_of(joined)
 
 
 def by_experiment(index: Index, entries: list[Entry]) -> list[Entry]:

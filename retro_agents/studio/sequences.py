@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.files import write_text
 from retro_agents.run.checkpoint import load_agent
 
 FRAME_SKIP = 4
@@ -28,7 +29,7 @@ def sequences(source: str) -> dict[str, Any]:
 @command
 def main() -> None:
     source, target = sys.argv[1:]
-    Path(target).write_bytes(msgspec.json.encode(sequences(source)))
+    write_text(Path(target), msgspec.json.encode(sequences(source)).decode())
 
 
 if __name__ == "__main__":

@@ -171,9 +171,11 @@ class Started:
     def failures(self) -> dict[str, str]:
         """What ended with an error and is there still -> the last line that it printed."""
         for name, process in [*self._processes.items()]:
-            if name not in self._failures and process.poll() not in (None, 0, 130):
+            if name not in self._failures and (code := process.poll()) not in (None, 0, 130):
                 self._failures[name] = "it ended with an error"  # while a disk does not answer
-                self._failures[name] = last_line(self.root / name / LOG) or self._failures[name]
+                line = last_line(self.root / name / LOG)
+                killed = f"it was killed by signal {-code}; its last line: {line}"
+                self._failures[name] = killed if code < 0 else line or self._failures[name]
         return {name: why for name, why in self._failures.items() if (self.root / name).is_dir()}
 
 

@@ -84,7 +84,7 @@ def stop(folder: Path) -> None:
     if it would end without saving."""
     pid = writer_of(folder, locks())
     if not pid:
-        raise UserError("no process writes to this run")
+        raise UserError("no process of this machine writes to this run")
     if pid == UNKNOWN:
         raise UserError(
             "this system does not say which process writes to this run: press Ctrl-C where it was "

@@ -86,13 +86,20 @@ def test_a_comparison_says_which_contests_are_cut_or_shorter(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "mine.json: 1 of 22 runs did not play all their steps" in said
     assert "Their steps per level differ: random 10,000, mine.json 50,000." in said
+    assert "ROMs" not in said
+    stored["jobs"][0]["rom_sha1"] = "of another cartridge"
+    (tmp_path / "mine.json").write_text(json.dumps(stored))
+    main(["random", str(tmp_path / "mine.json")])
+    assert "different ROMs of BrambleDash-Genesis-v0" in capsys.readouterr().out
 
 
 def test_the_help_names_all_shipped_results():
     assert ", ".join(shipped()) in texts(CompareConfig)["entries"]
 
 
-def test_an_evaluations_episodes_are_its_seeds(tmp_path):
+def test_an_evaluations_episodes_are_its_seeds(tmp_path, monkeypatch):
     result = {"seed": 4, "scores": [], "returns": {"Game:Act": [10.0, 30.0]}}
-    (tmp_path / "result.json").write_text(json.dumps(result))
-    assert runs_of(str(tmp_path)) == {"Game:Act": {4: 10.0, 5: 30.0}}
+    (tmp_path / "random").mkdir()
+    (tmp_path / "random" / "result.json").write_text(json.dumps(result))
+    monkeypatch.chdir(tmp_path)
+    assert runs_of("random") == {"Game:Act": {4: 10.0, 5: 30.0}}, "a folder before a stored result"

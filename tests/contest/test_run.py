@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -12,7 +13,8 @@ from rainbow.train import main as train_rainbow
 from retro_agents.contest.compare import contest_of, remarks
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import difference, job_folders
-from retro_agents.contest.run import main, run_all
+from retro_agents.contest.match.job import Job
+from retro_agents.contest.run import main, run_all, tell
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.score import episode_columns
@@ -332,3 +334,11 @@ def test_jerk_plays_the_same_episodes_in_a_contest_as_in_training(tmp_path: Path
     assert whole.sum() > 3
     for name in ("step", "r", "l", "finished"):
         assert judged[name][whole].tolist() == trained[name].tolist(), name
+
+
+def test_an_interrupted_job_says_why(tmp_path, capsys):
+    job = object.__new__(Job)
+    job.folder, job.name, job.server = tmp_path, "Act1, seed 0", SimpleNamespace(returncode=2)
+    (tmp_path / "server.log").write_text("begun\nerror: No space left on device\n")
+    tell(job, "interrupted", over="1 of 1")
+    assert "Act1, seed 0: No space left on device (more in" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 from retro_agents.ground.errors import UserError
@@ -181,3 +182,10 @@ def test_a_build_refuses_what_nobody_loads(entry: ModuleType, tmp_path: Path) ->
         entry.keep_checkpoint("random", ROOT / "rainbow" / "pretrained", tmp_path / "kept")
     with pytest.raises(UserError, match="no agent 'rainbw'"):
         entry.keep_checkpoint("rainbw", BUILD / "empty", tmp_path / "other")
+
+
+def test_the_entry_point_reads_what_compose_sets(entry: ModuleType, tmp_path: Path) -> None:
+    compose = yaml.safe_load((BUILD / "compose.yaml").read_text())
+    names = [*compose["services"]["agent"]["environment"], "AGENT"]
+    flags = entry.arguments(dict.fromkeys(names, "x"), [], checkpoint=tmp_path)[4::2]
+    assert sorted(flags) == sorted(f"--{name.lower()}" for name in names)

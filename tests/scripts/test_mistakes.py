@@ -106,8 +106,8 @@ MISTAKES = {
         ("open --acts 0", "--acts 0"),
     ],
     "studio": [
-        ("none-such", "no folder none-such"),
-        ("file", "no folder file"),
+        ("none-such", "none-such cannot be listed"),
+        ("file", "file cannot be listed"),
         ("a b", "'b' belongs to no flag"),
         ("--port 70000", "from 0 to 65535"),
         ("--port -1", "from 0 to 65535"),
@@ -115,7 +115,7 @@ MISTAKES = {
         ("--port", "--port needs a value"),
         ("--prt 3", "did you mean '--port'"),
         ("--host 0.0.0.0", "unknown flag --host"),
-        ("--browser yes", "no folder yes"),
+        ("--browser yes", "yes cannot be listed"),
     ],
     "train": [
         (f"{TRAIN} --track wandb2", "bad --track 'wandb2'; expected wandb, trackio, mlflow"),
@@ -213,6 +213,7 @@ MISTAKES = {
         ("--agent tests.contest.example_agent:pray", "no function 'pray'"),
         ("--agent random --checkpoint x", "takes no --checkpoint"),
         ("--agent random --mode frozen --play best", "takes no --play"),
+        ("--agent random --mode frozen", "takes no --mode frozen"),
         ("--agent random -- --hidden 3", "takes no settings"),
         ("--agent rainbow --mode frozen", "frozen needs --checkpoint DIR"),
         ("--agent rainbow --checkpoint /nowhere", "no checkpoint"),

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from starlette.requests import Request
@@ -182,7 +183,11 @@ def test_what_changes_during_an_answer_is_not_taken_for_seen(
 
     monkeypatch.setattr(found.index, "ask", changing)
     answer: Any = found.runs(Request({"type": "http", "query_string": b""}))
-    assert json.loads(answer.body)["version"] == f"{before} 0 "
+    version = json.loads(answer.body)["version"]
+    assert version.split(" ", 1)[1] == f"{before} 0 "
+    query = urlencode({"since": version}).encode()  # of a page that is older than this studio
+    other = app.Studio(tmp_path, tmp_path).runs(Request({"type": "http", "query_string": query}))
+    assert other.status_code == 200
 
 
 WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.truncate"}

@@ -99,6 +99,20 @@ def test_a_sweeps_single_cell_is_compared(client: Any) -> None:
     assert [row["label"] for row in rows] == ["sweep/rate=1/all-0", "a0"]
 
 
+@pytest.mark.parametrize("seeds", [True, False])
+def test_runs_of_a_grid_over_two_fields_are_compared(
+    client: Any, tmp_path: Path, seeds: bool
+) -> None:
+    names = [f"sweep/gamma=1,rate=2/all-{seed}" for seed in range(2)]
+    for seed, name in enumerate(names):
+        make_run(tmp_path / "runs" / name, seed=seed, rate=2.0)
+    client.rows(lambda rows: names[1] in rows)
+    asked = {"entries": [{"runs": [name]} for name in (*names, "a0")], "seeds": seeds}
+    assert len(client.ask("/api/compare", asked)[1]["rows"]) == (2 if seeds else 3)
+    (tmp_path / "runs" / "sweep" / "gamma=1").mkdir()
+    assert "before a comma" in client.ask("/api/compare", asked)[1]["flaw"]
+
+
 @pytest.mark.parametrize(
     "entries",
     [[], [{"runs": ["a0"]}] * 2, [{"shipped": "../../x"}, {}], [{"contest": "../x"}, {"runs": []}]],

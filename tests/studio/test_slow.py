@@ -1,6 +1,11 @@
 """A disk that does not answer holds up its own runs alone."""
 
 import os
+import re
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,7 +15,9 @@ from typing import Any
 import pytest
 
 from retro_agents.studio import agents, app, index, judged, starting, threads
+from retro_agents.studio.__main__ import HERE
 from retro_agents.studio.row import Row, described
+from tests.runs import ROOT
 from tests.studio.runs import make_run
 
 
@@ -107,3 +114,35 @@ def test_requests_that_wait_for_a_disk_leave_room_for_others(
             pass
         assert client.ask("/api/columns", query={"run": "one"})[0] == 200
         answers.set()
+
+
+STUDIO = """
+import sys, time
+from retro_agents.studio import __main__ as studio, app
+app.PAGE = studio.Path(sys.argv.pop())
+app.recordings = lambda _: print("asked", flush=True) or time.sleep(60) or ()
+studio.main()
+"""
+
+
+def test_ctrl_c_ends_the_studio_while_a_disk_does_not_answer(tmp_path: Path) -> None:
+    (tmp_path / "studio.html").touch()
+    make_run(tmp_path / "one")
+    words = [str(tmp_path), "--port", "0", "--no-browser", str(tmp_path)]
+    with subprocess.Popen(
+        [sys.executable, "-c", STUDIO, *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as it:
+        assert it.stdout is not None
+        port, token = re.findall(r":(\d+)/\?token=(\S+)", it.stdout.readline())[0]
+        with socket.create_connection((HERE, int(port))) as page:
+            asked = f"GET /api/episodes?run=one HTTP/1.1\r\nHost: {HERE}:{port}\r\n"
+            page.sendall(f"{asked}Cookie: studio-{port}={token}\r\n\r\n".encode())
+            while it.stdout.readline() != "asked\n":
+                pass
+            it.send_signal(signal.SIGINT)
+            _, error = it.communicate(timeout=50)
+    assert it.returncode == 130 and "interrupted\n" in error and "Traceback" not in error

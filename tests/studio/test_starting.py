@@ -11,7 +11,8 @@ import pytest
 
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
-from retro_agents.studio.__main__ import StudioConfig, has_browser, said
+from retro_agents.studio import app
+from retro_agents.studio.__main__ import StudioConfig, has_browser, main, said
 from retro_agents.studio.index import Index
 from tests.runs import KILLS, ROOT
 from tests.studio.conftest import TOKEN, Client, processes
@@ -88,6 +89,30 @@ def test_a_run_that_fails_says_why_and_is_read_once(studio: Any, tmp_path: Path)
     assert client.ask("/api/runs")[1]["failures"] == found
     shutil.rmtree(root / "new")
     assert client.ask("/api/runs")[1]["failures"] == {}
+
+
+def test_a_run_that_was_killed_says_so(tmp_path: Path) -> None:
+    make_run(tmp_path / "new")
+    (tmp_path / "new" / "output.txt").write_text("ppo2: 10/20 steps\n")
+    started = app.Studio(tmp_path, tmp_path).started
+    with subprocess.Popen(["sleep", "60"]) as process:
+        process.kill()
+    started._processes["new"] = process
+    said = "it was killed by signal 9; its last line: ppo2: 10/20 steps"
+    assert started.failures()["new"] == said
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("link")
+    for name in ("missing", "file", "link", "long" * 100):
+        monkeypatch.setattr(sys, "argv", ["studio", str(tmp_path / name)])
+        with pytest.raises(SystemExit, match="2"):
+            main()
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1 and "cannot be listed" in error
 
 
 def test_the_folder_is_runs_unless_another_is_given() -> None:

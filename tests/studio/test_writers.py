@@ -64,7 +64,7 @@ def test_a_second_stop_at_the_same_moment_is_refused(
 def test_a_stop_that_failed_may_be_asked_for_again(tmp_path: Path) -> None:
     make_run(tmp_path / "one")
     for _ in range(2):
-        with pytest.raises(UserError, match="no process writes"):
+        with pytest.raises(UserError, match="no process of this machine"):
             app.Studio(tmp_path, tmp_path).stop_once("one")
 
 

@@ -104,6 +104,7 @@ def resolve(agent: Agent) -> Agent:
     name, checkpoint, mode, flags = agent.name, agent.checkpoint, agent.mode, agent.flags
     if not is_package(name):
         own = {"--checkpoint": checkpoint, "--play": agent.play, "settings after --": flags}
+        own["--mode frozen"] = mode if mode == "frozen" else None
         if given := [what for what, value in own.items() if value]:
             raise UserError(f"{name} takes no {given[0]}: only agent packages do")
         if ":" in name:

@@ -102,6 +102,11 @@ class ContestScores:
     """Levels and seeds that were planned, or that other results imply, but were not played."""
 
     @property
+    def roms(self) -> set[tuple[str, str]]:
+        """The games and the SHA-1 of the ROMs with which they were played."""
+        return {(one.game, one.rom_sha1) for one in self.played}
+
+    @property
     def names(self) -> dict[str, str]:
         """The names under which its levels are shown."""
         return shown_names(

@@ -61,11 +61,6 @@ class Entry:
         """Whether every level was played to its last step."""
         return all(one.whole for one in self.scores.played)
 
-    @property
-    def roms(self) -> set[tuple[str, str]]:
-        """The games and the SHA-1 of the ROMs with which they were played."""
-        return {(one.game, one.rom_sha1) for one in self.scores.played}
-
 
 @final
 @dataclasses.dataclass(frozen=True)
@@ -194,7 +189,7 @@ def read_references(entries: Sequence[Entry]) -> dict[str, dict[str, float]]:
     Includes only players with results on all levels of the entries (none for other games or another
     ROM of the cartridge) that have not played a contest of these entries.
     """
-    roms = {rom for entry in entries for game, rom in entry.roms if game == GAME}
+    roms = {rom for entry in entries for game, rom in entry.scores.roms if game == GAME}
     if roms - {rom_hash(GAME)}:
         return {}
     levels = {level for entry in entries for level in entry.by_level}

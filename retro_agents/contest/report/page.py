@@ -44,7 +44,7 @@ def page(
     rows = sorted(
         ((row.level, entry.timesteps), row.mean) for entry in entries for row in entry.scores.levels
     )
-    roms = set[tuple[str, str]]().union(*(entry.roms for entry in entries))
+    roms = set[tuple[str, str]]().union(*(entry.scores.roms for entry in entries))
     return templates.get_template("report.html").render(
         title=title,
         entries=entries,

@@ -1,6 +1,7 @@
 """Who plays."""
 
 import random
+from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_how_a_checkpoints_own_run_began_and_where_it_went_is_not_repeated(saved
     assert (own.run.track, own.run.video_every) == ("", 0)
 
 
-@pytest.mark.parametrize("error", [TimestepTimeoutError, WallClockTimeoutError])
+@pytest.mark.parametrize("error", [TimestepTimeoutError, WallClockTimeoutError, KeyboardInterrupt])
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_what_a_limit_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, checkpoint, error):
     def run(envs, config, run_dir, init):
@@ -83,7 +84,9 @@ def test_what_a_limit_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, che
 
     monkeypatch.setattr("ppo2.train.run", run)
     monkeypatch.setattr(f"{PLAYER}.RemoteVectorEnv", lambda *_, **__: BytesIO())
-    play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
+    stops = error is KeyboardInterrupt
+    with pytest.raises(error, match="what was learned") if stops else nullcontext():
+        play(Agent("ppo2", device="cpu"), tmp_path, level="", timesteps=9, seed=0, run_dir=tmp_path)
     assert (tmp_path / "agent").is_dir() == checkpoint
     assert not (tmp_path / "training" / "checkpoints").exists()
     if checkpoint:

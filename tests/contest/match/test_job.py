@@ -15,6 +15,7 @@ from retro_agents.ground.errors import UserError
 LIMIT, LEFT = "TimestepTimeoutError: all", "ClientDisconnectError: the client closed"
 THROWN_OUT = "GymRemoteError: 100 bad requests in a row"
 TOLD_TO_STOP = "server stopped: SystemExit"
+SLOW = "WallClockTimeoutError: the client did nothing for 1 s"
 NOBODY = "WallClockTimeoutError: no client came and began to play"
 
 
@@ -39,6 +40,7 @@ def job_in(folder, limits, *, record=False):
         (None, True, True, 1, "interrupted"),
         (NOBODY, False, False, SERVER_GONE, "interrupted"),  # the agent came too late
         (NOBODY, False, False, -9, "crashed"),  # it never came
+        (SLOW, False, False, 0, "interrupted"),  # it came, and was too late for its first step
     ],
 )
 def test_status_of_a_job(ended, played, server_died, agent_code, status):

@@ -61,7 +61,10 @@ class Interrupted(BaseException):
     """A signal's exception."""
 
 
-def interrupted_at(line, work):
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+
+
+def interrupted_at(line, work, number):
     """Run `work`, with a signal at the so-manieth line of record.py: whether it came."""
     left = line
 
@@ -74,10 +77,10 @@ def interrupted_at(line, work):
             return None
         left -= event == "line"
         if left == -1 and event == "line":
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
         return trace
 
-    before, handler = sys.gettrace(), signal.signal(signal.SIGTERM, interrupt)
+    before, handler = sys.gettrace(), signal.signal(number, interrupt)
     sys.settrace(trace)
     try:
         work()
@@ -85,7 +88,7 @@ def interrupted_at(line, work):
         return True
     finally:
         sys.settrace(before)
-        signal.signal(signal.SIGTERM, handler)
+        signal.signal(number, handler)
     return False
 
 
@@ -97,14 +100,15 @@ def two_steps(folder):
     return record
 
 
-def test_interruption_at_any_line_of_an_episodes_end_keeps_it_whole(tmp_path):
+@SIGNALS
+def test_interruption_at_any_line_of_an_episodes_end_keeps_it_whole(tmp_path, number):
     found = []
     interrupted = True
     while interrupted:
         folder = tmp_path / str(len(found))
         record = two_steps(folder)
         end = partial(record.step, 4.0, terminated=True, truncated=False)
-        interrupted = interrupted_at(len(found), end)
+        interrupted = interrupted_at(len(found), end, number)
         record.finish("stopped")
         found.append(only_episode(folder))
     before, after = ("3.0", "2", "0"), ("7.0", "3", "1")
@@ -112,13 +116,14 @@ def test_interruption_at_any_line_of_an_episodes_end_keeps_it_whole(tmp_path):
     assert found.count(before) == 1 and found.count(after) > 20, "lines that write it down"
 
 
-def test_interruption_at_any_line_of_the_runs_end_is_made_good(tmp_path):
+@SIGNALS
+def test_interruption_at_any_line_of_the_runs_end_is_made_good(tmp_path, number):
     lines = 0
     interrupted = True
     while interrupted:
         folder = tmp_path / str(lines)
         record = two_steps(folder)
-        interrupted = interrupted_at(lines, partial(record.finish, "limit"))
+        interrupted = interrupted_at(lines, partial(record.finish, "limit"), number)
         record.finish("stopped")
         assert only_episode(folder) == ("3.0", "2", "0")
         assert (result(folder)["ended"] == "limit") == (lines > 0)
