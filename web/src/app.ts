@@ -144,9 +144,12 @@ export class App {
       await coming;
       if (hash !== location.hash) return;
       if (coming) this.say(flaw);
-      this.recorded = state.replay ? await unpack(state.replay) : null;
-      this.play(state.seed, this.recorded);
+      const recorded = state.replay ? await unpack(state.replay) : null;
+      if (hash !== location.hash) return;
+      this.recorded = recorded;
+      this.play(state.seed, recorded);
     } catch (error) {
+      if (hash !== location.hash) return;
       this.say((error as Error).message);
       this.state = { ...state, replay: "" };
       this.recorded = null;
@@ -161,13 +164,17 @@ export class App {
 
   /** Begin the episode again. */
   again(): void {
+    this.say("");
     this.play(this.seats[0].episode.seed, this.recorded);
   }
 
   /** Begin an episode. pads: of a recording that is played again. */
   play(seed: number, pads: number[] | null = null): void {
     clearTimeout(this.timer);
-    if (this.shown !== this.state.act) this.ends = [];
+    if (this.shown !== this.state.act) {
+      this.ends = [];
+      if (this.shown) this.stage.root.scrollIntoView({ block: "nearest" }); // a card is far below
+    }
     this.shown = this.state.act;
     for (const seat of this.stage.seats) if (seat.player instanceof Coming) seat.player.end();
     const seats = pads
@@ -215,7 +222,7 @@ export class App {
     return new Seat(this.engines[i].engine, this.act, rule, player, seed, {
       step: (one) => this.step(one),
       end: (one) => this.end(one),
-      fail: (error) => this.say(error.message),
+      fail: (one, error) => this.seats.includes(one) && this.say(error.message),
     });
   }
 
@@ -262,7 +269,16 @@ export class App {
     this.finish.ended(seat);
     const watches =
       ["watch", "learn"].includes(this.state.mode) && !this.state.replay && !seat.taken;
-    if (watches) this.timer = window.setTimeout(() => this.play(seat.episode.seed + 1), PAUSE);
+    if (watches) this.next(seat.episode.seed + 1);
+  }
+
+  /** Begin the next episode after a while, but not while the game is paused, or while its link is
+   * selected, or one of the offers has a keyboard's focus. */
+  private next(seed: number): void {
+    this.timer = window.setTimeout(() => {
+      if (this.stage.paused || this.finish.root.querySelector(":focus-visible")) this.next(seed);
+      else this.play(seed);
+    }, PAUSE);
   }
 
   /** A person goes on with an agent's episode. */

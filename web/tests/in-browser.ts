@@ -2,7 +2,8 @@
 
 import ppo2Url from "../agents/ppo2.onnx?url";
 import kernelsUrl from "../kernels/kernels.wasm?url";
-import { fetched, World } from "../src/game/world";
+import { fetched } from "../src/engine/engine";
+import { World } from "../src/game/world";
 import { Net } from "../src/nets/net";
 import { play } from "./play";
 

@@ -36,6 +36,14 @@ test.each([
   );
 });
 
+test("a net with a part of an unknown kind is refused in one sentence", () => {
+  const net = testNet("trpo");
+  net["model"].nodes.find(({ op }) => op === "Conv")!.lists.dilations = [2, 2];
+  expect(() => net.run(images)).toThrow(
+    /^This net cannot be computed on the page \(it has windows of another kind\): drop /,
+  );
+});
+
 test("a policy draws by its probabilities, and values choose the best", () => {
   const logits = [Math.log(0.25), Math.log(0.75)];
   expect(

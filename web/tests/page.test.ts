@@ -60,6 +60,60 @@ onPage(
   },
 );
 
+/** Holds PPO2's net back until `refuse()` is called: its fetch then fails. */
+const HELD = `const real = fetch;
+window.fetch = (url) =>
+  url.includes("/ppo2-")
+    ? new Promise((_, fail) => (window.refuse = () => fail(new TypeError("offline"))))
+    : real(url);`;
+onPage(
+  "a key takes over while a net is fetched, and after that failed",
+  "",
+  async (page) => {
+    await page.keyboard.down("ArrowRight");
+    await moves(page);
+    await page.keyboard.up("ArrowRight");
+    await page.locator("button", { hasText: "Hand back" }).click();
+    await page.evaluate("refuse()");
+    await notice(page, /^A part of the page could not be fetched/);
+    const before = await line(page);
+    await page.keyboard.down("ArrowRight");
+    await page.waitForFunction((text) => document.querySelector(".line")!.textContent !== text, before); // prettier-ignore
+  },
+  {},
+  HELD,
+);
+
+onPage(
+  "a net that cannot be fetched is not told after another player was chosen",
+  "",
+  async (page) => {
+    await page.getByLabel("Player").selectOption("run-and-jump");
+    await page.locator(".name", { hasText: "Run and jump" }).waitFor();
+    await page.evaluate("refuse()");
+    await moves(page);
+    expect(await page.locator(".notice").isHidden()).toBe(true);
+  },
+  {},
+  HELD,
+);
+
+onPage(
+  "nets from files are further players, whichever other net failed",
+  "",
+  async (page) => {
+    await page.setInputFiles(".file", file("./nets/gru.onnx"));
+    await page.locator(".name", { hasText: "(gru.onnx)" }).waitFor();
+    await page.evaluate("refuse()");
+    await page.setInputFiles(".file", file("./nets/lstm.onnx"));
+    await page.locator(".name", { hasText: "(lstm.onnx)" }).waitFor();
+    const players = await page.getByLabel("Player").locator("option").allTextContents();
+    expect(players.filter((name) => name.endsWith(".onnx)")).length).toBe(2);
+  },
+  {},
+  HELD,
+);
+
 onPage(
   "keys scroll the map while it has the focus, and the agent plays on",
   "#/watch?players=run-and-jump",
@@ -108,6 +162,32 @@ onPage(
   },
 );
 
+const copy = (page: Page) => page.locator("button", { hasText: "Copy a link" });
+onPage(
+  "what is offered after an episode stays while it is paused",
+  "#/watch?players=random",
+  async (page) => {
+    await fast(page);
+    await banner(page, /points/);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.waitForTimeout(2500);
+    expect(await copy(page).isVisible()).toBe(true);
+    await page.getByRole("button", { name: "Play on" }).click();
+    await copy(page).waitFor({ state: "hidden" });
+  },
+);
+
+onPage("a link that is selected stays until it is left", "#/watch?players=random", async (page) => {
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await fast(page);
+  await copy(page).click({ timeout: 50_000 });
+  await page.waitForTimeout(2500);
+  const address = page.locator(".finish input");
+  expect(await address.isVisible()).toBe(true);
+  await address.blur();
+  await address.waitFor({ state: "hidden" });
+});
+
 onPage(
   "a race ends with a ranking",
   "#/race?act=BrambleWood.Act3&players=oracle,random,run-and-jump",
@@ -135,6 +215,47 @@ onPage(
     );
   },
   PHONE,
+);
+
+onPage(
+  "the game is in sight after an act was chosen on a phone",
+  "#/watch?players=run-and-jump",
+  async (page) => {
+    await page.locator(".card").last().click();
+    await page.waitForFunction(() => {
+      const { top, bottom } = document.querySelector(".stage")!.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    });
+  },
+  PHONE,
+);
+
+/** A search that finds, in its first run, that LEFT earns 90 points, and then that RIGHT earns 50. */
+const SEARCHES = `let searches = 0;
+window.Worker = class {
+  postMessage({ timesteps }) {
+    const [action, mean] = searches++ ? [1, 50] : [0, 90];
+    const best = new Uint8Array(4500).fill(action);
+    const report = { steps: timesteps, episodes: [], mean, best, over: true };
+    setTimeout(() => this.onmessage({ data: report }));
+  }
+  terminate() {}
+};`;
+onPage(
+  "a second search that found less leaves JERK the better run",
+  "#/learn",
+  async (page) => {
+    const pressed = (name: string) => page.locator(`.pad[aria-label="Pressed: ${name}"]`).waitFor();
+    const learn = page.locator("button", { hasText: "Learn this act" });
+    await learn.click();
+    await pressed("LEFT");
+    await learn.click();
+    await page.locator(".learn .line", { hasText: "best run 50 points" }).waitFor();
+    await page.locator(".controls button", { hasText: "Again" }).click();
+    await pressed("LEFT");
+  },
+  {},
+  SEARCHES,
 );
 
 onPage("JERK learns an act, and then plays it", "#/learn?act=RustCavern.Act2", async (page) => {
@@ -207,6 +328,12 @@ onPage("an agent is watched after a race with a person", "#/race", async (page) 
   await page.locator(".name", { hasText: "PPO2" }).waitFor();
 });
 
+onPage("a view keeps the keyboard's focus", "#/watch?players=run-and-jump", async (page) => {
+  await page.getByRole("link", { name: "Race" }).press("Enter");
+  await page.locator(".screen").nth(1).waitFor();
+  expect(await page.evaluate(() => document.activeElement!.textContent)).toBe("Race");
+});
+
 onPage("what is typed outlives the end of an episode", "#/watch?players=random", async (page) => {
   await fast(page);
   const seed = page.locator(".seed input");
@@ -246,6 +373,8 @@ for (const [what, name, said] of [
       });
       await notice(page, said);
       await moves(page);
+      await page.getByRole("button", { name: "Again" }).click();
+      expect(await page.locator(".notice").isHidden()).toBe(true);
     },
   );
 
@@ -256,13 +385,30 @@ for (const [hash, said] of [
 ] as const)
   onPage(`the broken link ${hash} is told`, hash, (page) => notice(page, said));
 
-test.skipIf(!CHROMIUM)("a browser that cannot run the game is told which can", () =>
-  web.visit(
-    "",
-    (page) => notice(page, /^This browser lacks WebAssembly's vector instructions/),
-    {},
+onPage("a player who is not here can be exchanged", "#/watch?players=nobody", async (page) => {
+  const player = page.getByLabel("Player");
+  expect(await player.inputValue()).toBe("nobody");
+  await player.selectOption("ppo2");
+  await page.locator(".name", { hasText: "PPO2" }).waitFor();
+  await moves(page);
+});
+
+test
+  .skipIf(!CHROMIUM)
+  .each([
     "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError())",
-  ),
+    "WebAssembly.Instance = class { constructor() { throw new RangeError(); } }",
+    "delete window.DecompressionStream",
+  ])("a browser that is too old for the game is told which can: %s", (before) =>
+  web.visit("", (page) => notice(page, /^This browser is too old for the game: use /), {}, before),
+);
+
+test.skipIf(!CHROMIUM)("a net's kernels that cannot be fetched are told", () =>
+  web.visit("#/watch?players=run-and-jump", async (page) => {
+    await page.route("**/kernels-*", (route) => route.abort());
+    await page.getByLabel("Player").selectOption("ppo2");
+    await notice(page, /^A part of the page could not be fetched/);
+  }),
 );
 
 for (const [view, colorScheme] of [

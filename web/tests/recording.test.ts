@@ -5,8 +5,8 @@ import { crc32 } from "../src/game/crc";
 import { Episode } from "../src/game/episode";
 import { format, parse } from "../src/game/link";
 import { readRecording, written } from "../src/game/recording";
-import { FREE } from "../src/game/rules";
-import { pack, unpack } from "../src/game/share";
+import { CONTEST, FREE, STEADY } from "../src/game/rules";
+import { deflate, pack, unpack } from "../src/game/share";
 import { unzip, zip } from "../src/game/zip";
 import { engine, PACK } from "./files";
 import facts from "./recording.json";
@@ -77,12 +77,22 @@ test.each([
   );
 });
 
+test("best times under different rules are kept apart", () => {
+  expect(new Set([CONTEST, STEADY, FREE].map(({ name }) => name)).size).toBe(3);
+});
+
 test("a link holds an episode of up to an hour", async () => {
   const pads = Array.from({ length: 60 * 60 * 60 }, (_, i) => (i * i * 7) % 31);
   expect(await unpack(await pack(pads))).toEqual(pads);
   expect((await pack(new Array(18_000).fill(8))).length).toBeLessThan(60);
   await expect(pack([...pads, 8])).rejects.toThrow(/^This episode is longer than an hour/);
   await expect(unpack("no-episode")).rejects.toThrow(/^The episode in this link is damaged: ask /);
+});
+
+test("a link to a longer episode is refused before it is unpacked", async () => {
+  const runs = Uint8Array.from({ length: 1_000_000 }, (_, i) => (i % 2 ? 255 : 8)); // 25 days
+  const packed = Buffer.from(await deflate(runs)).toString("base64url");
+  await expect(unpack(packed)).rejects.toThrow(/damaged/);
 });
 
 test("a link is read as it was written, and says what it lacks", () => {
@@ -103,4 +113,10 @@ test("a link is read as it was written, and says what it lacks", () => {
   expect(parse("#/jump?act=B.Act9&seed=-1", known).flaw).toBe(
     "This link names no view and no act and no seed that is known here: choose below.",
   );
+});
+
+test("an episode of an unknown act is not played on another", () => {
+  const replay = (hash: string) => parse(hash, (act) => act === "A.Act1").state.replay;
+  expect(replay("#/watch?act=A.Act1&replay=x")).toBe("x");
+  expect(replay("#/watch?act=B.Act9&replay=x")).toBe("");
 });

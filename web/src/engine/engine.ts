@@ -1,6 +1,6 @@
 /** The game's own code, `bramble.wasm`, as one object: plays one game, frame by frame. */
 
-import { GAME, LINE, SEEN, SETTINGS, VARIABLES } from "./layout";
+import { GAME, LINE, SEEN, SETTINGS } from "./layout";
 
 export const WIDTH = 320;
 export const HEIGHT = 224;
@@ -36,18 +36,34 @@ export interface Options {
   frameSkip?: number;
 }
 
+/** The bytes at an address. Throws a sentence for the page if they do not come. */
+export async function fetched(url: string): Promise<ArrayBuffer> {
+  try {
+    const answer = await fetch(url);
+    if (answer.ok) return await answer.arrayBuffer();
+  } catch {
+    // The same sentence as for an answer of another kind.
+  }
+  throw new Error("A part of the page could not be fetched: check the connection and reload.");
+}
+
+const OLD =
+  "This browser is too old for the game: use a version of Chrome, Edge, Firefox or Safari from 2024 or later.";
+
 /** The code, compiled. Throws a sentence for the page where the browser cannot run it. */
 export async function compile(code: BufferSource): Promise<WebAssembly.Module> {
   try {
-    return await WebAssembly.compile(code);
+    const module = await WebAssembly.compile(code);
+    new WebAssembly.Instance(module, {}); // which Chrome refused on a page until 2023
+    return module;
   } catch {
-    throw new Error(
-      "This browser lacks WebAssembly's vector instructions, with which the game draws: use a version of Chrome, Edge, Firefox or Safari from 2023 or later.",
-    );
+    throw new Error(OLD);
   }
 }
 
+/** Throws a sentence for the page where the browser cannot unpack it. */
 export async function gunzip(packed: BlobPart): Promise<Uint8Array<ArrayBuffer>> {
+  if (!("DecompressionStream" in globalThis)) throw new Error(OLD);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -57,21 +73,18 @@ export class Engine {
   private readonly settings: number;
   private readonly game: number;
   private readonly line: number;
-  readonly acts: number;
   /** Shape of an observation: channels, height, width. */
   readonly shape: [number, number, number];
 
   /** packs: uncompressed; the first has the art, further ones add acts. */
   constructor(module: WebAssembly.Module, packs: Uint8Array[], options: Options) {
     this.calls = new WebAssembly.Instance(module, {}).exports as unknown as Exports;
-    let acts = 0;
     for (const pack of packs) {
       const at = this.calls.allocate(pack.length);
       this.bytes(at, pack.length).set(pack);
-      acts = this.calls.load(at);
-      if (!acts) throw new Error("These are no acts for this engine: reload the page.");
+      if (!this.calls.load(at))
+        throw new Error("These are no acts for this engine: reload the page.");
     }
-    this.acts = acts;
     const { height = 84, width = 84, colours = 1 } = options;
     const depth = options.pictures ? (options.depth ?? 4) : 0;
     this.shape = [depth * colours, height, width];
@@ -109,11 +122,6 @@ export class Engine {
     return this.view().getUint32(this.settings + SETTINGS[name], true);
   }
 
-  /** Size of the engine's memory in bytes. */
-  get memory(): number {
-    return this.calls.memory.buffer.byteLength;
-  }
-
   /** Begin an act. */
   start(act: number): void {
     this.view().setUint16(this.game + GAME.act, act, true);
@@ -143,23 +151,13 @@ export class Engine {
     this.calls.step();
   }
 
-  /** What `step` found: returns are in the contest's points. */
-  result(): { total: number; furthest: number; over: boolean; steps: number } {
+  /** What `step` found: the return is in the contest's points. */
+  result(): { total: number; over: boolean } {
     const view = this.view();
     return {
       total: view.getInt32(this.game + GAME.total, true) * POINTS,
-      furthest: view.getInt32(this.game + GAME.furthest, true) * POINTS,
       over: view.getUint8(this.game + GAME.terminated) !== 0,
-      steps: view.getUint32(this.game + GAME.steps, true),
     };
-  }
-
-  /** A variable of the game at the last step's end. */
-  variable(name: keyof typeof VARIABLES): number {
-    const at = this.game + GAME.variables + VARIABLES[name];
-    return name === "y" || name === "speed_x" || name === "speed_y"
-      ? this.view().getInt16(at, true)
-      : this.view().getUint16(at, true);
   }
 
   /** The game's numbers now. */
@@ -185,14 +183,5 @@ export class Engine {
       pixels[j + 2] = from[i + 2];
       pixels[j + 3] = 255;
     }
-  }
-
-  /** The whole state of the game, for `restore` of the same engine. */
-  save(): Uint8Array {
-    return this.bytes(this.address("states"), this.address("state_bytes")).slice();
-  }
-
-  restore(state: Uint8Array): void {
-    this.bytes(this.address("states"), state.length).set(state);
   }
 }

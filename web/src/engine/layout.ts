@@ -47,35 +47,6 @@ export const GAME = {
   variables: 68,
 } as const;
 
-/** Within `variables` (cartridge/src/ram.h). */
-export const VARIABLES = {
-  x: 0,
-  y: 2,
-  progress: 4,
-  contest_score: 6,
-  start_x: 8,
-  end_x: 10,
-  rings: 12,
-  lives: 14,
-  frame_counter: 16,
-  speed_x: 18,
-  speed_y: 20,
-  zone: 22,
-  act: 24,
-  level_end_bonus: 26,
-  lag: 28,
-  request_act: 30,
-  mode: 32,
-  flags: 34,
-  screen_x: 36,
-  screen_y: 38,
-  work_line: 40,
-  request_x: 42,
-  score: 44,
-  screen_x_end: 48,
-  switches: 50,
-} as const;
-
 export const LINE = { count: 0, actions: 4, stuck: 8196, played: 16388, seen: 16392 } as const;
 
 /** In `seen` of a line, as words of 32 bits. */

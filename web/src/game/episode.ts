@@ -9,13 +9,10 @@ import type { Rule } from "./rules";
 export class Episode {
   /** The pad of every frame so far: with the act, the whole episode. */
   readonly pads: number[] = [];
-  /** Of the last step: the pad that it asked for, its reward, and whether the old pad stuck. */
-  pad = 0;
+  /** Of the last step. */
   reward = 0;
-  stuck = false;
-  /** Return so far, and the largest so far. */
+  /** Return so far. */
   total = 0;
-  furthest = 0;
   steps = 0;
   terminated = false;
   truncated = false;
@@ -45,10 +42,9 @@ export class Episode {
 
   /** Begin a step. Source of the sticky rule: openai/retro-contest, StochasticFrameSkip. */
   choose(pad: number): void {
-    this.stuck = this.held !== null && this.random.random() <= this.rule.sticky;
-    const first = this.stuck ? this.held! : pad;
-    this.held = this.stuck && this.rule.frameSkip === 1 ? first : pad;
-    this.pad = pad;
+    const sticks = this.held !== null && this.random.random() <= this.rule.sticky;
+    const first = sticks ? this.held! : pad;
+    this.held = sticks && this.rule.frameSkip === 1 ? first : pad;
     this.queue = Array.from({ length: this.rule.frameSkip }, (_, frame) => (frame ? pad : first));
   }
 
@@ -75,17 +71,17 @@ export class Episode {
   }
 
   private end(): void {
-    const { total, furthest, over } = this.engine.result();
+    const { total, over } = this.engine.result();
     this.steps++;
     this.reward = total - this.total;
-    [this.total, this.furthest] = [total, furthest];
+    this.total = total;
     this.terminated = over;
     this.truncated = this.rule.steps > 0 && this.steps >= this.rule.steps;
   }
 
   /** Whether the hero reached the act's end. */
   get finished(): boolean {
-    return this.terminated && this.engine.variable("level_end_bonus") === 1;
+    return this.terminated && this.engine.see().level_end_bonus === 1;
   }
 
   /** The way to the act's end that is done, from 0 to 1. */

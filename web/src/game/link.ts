@@ -1,6 +1,6 @@
 /** What the page shows, as the part of its address behind the #. */
 
-export const MODES = ["watch", "play", "race", "learn"] as const;
+const MODES = ["watch", "play", "race", "learn"] as const;
 export type Mode = (typeof MODES)[number];
 
 export interface State {
@@ -57,7 +57,7 @@ export function parse(
   if (players?.length) state.players = players;
   state.sticky = given.get("sticky") !== "0";
   state.free = given.get("free") !== "0";
-  state.replay = given.get("replay") ?? "";
+  state.replay = flaws.includes("act") ? "" : (given.get("replay") ?? ""); // of its own act alone
   const flaw = flaws.length
     ? `This link names no ${flaws.join(" and no ")} that is known here: choose below.`
     : "";

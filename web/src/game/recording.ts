@@ -24,7 +24,7 @@ const WAYS: Record<string, number> = { R: PAD.RIGHT, L: PAD.LEFT, D: PAD.DOWN, U
 const BITS: Record<string, number> = { ...WAYS, B: PAD.B, C: PAD.C };
 
 /** The row of a frame in a recording's log. */
-export function row(pad: number): string {
+function row(pad: number): string {
   return `|..|${Array.from(LETTERS, (letter) => (pad & (BITS[letter] ?? 0) ? letter : ".")).join("")}|\n`;
 }
 

@@ -3,7 +3,8 @@
 import { PAD } from "../engine/engine";
 
 export interface Rule {
-  name: "contest" | "free";
+  /** Under which best times are kept. */
+  name: "sticky" | "steady" | "free";
   /** Frames for which an action is held. */
   frameSkip: number;
   /** Probability that the buttons before are held for one frame more. */
@@ -12,11 +13,11 @@ export interface Rule {
   steps: number;
 }
 
-export const CONTEST: Rule = { name: "contest", frameSkip: 4, sticky: 0.25, steps: 4500 };
-export const STEADY: Rule = { ...CONTEST, sticky: 0 };
+export const CONTEST: Rule = { name: "sticky", frameSkip: 4, sticky: 0.25, steps: 4500 };
+export const STEADY: Rule = { ...CONTEST, name: "steady", sticky: 0 };
 export const FREE: Rule = { name: "free", frameSkip: 1, sticky: 0, steps: 0 };
 
-/** The contest's seven actions, and three more of some agents. */
+/** The contest's seven actions, by the names of their buttons. */
 export const ACTIONS = ["LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B"];
 export const RIGHT = 1;
 export const JUMP = 6;

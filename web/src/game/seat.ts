@@ -6,20 +6,14 @@ import { Episode } from "./episode";
 import type { Rule } from "./rules";
 import type { Act } from "./world";
 
-/** One step's numbers, for curves. */
-export interface Moment {
-  value: number | null;
-  total: number;
-  x: number;
-  y: number;
-}
-
 export class Seat {
   episode: Episode;
-  readonly history: Moment[] = [];
+  /** What its net expected before each of its steps so far. */
+  readonly values: number[] = [];
   /** Whether a person has taken over. */
   taken = false;
-  private thinking = false;
+  /** The pad that is waited for. Nobody asks again for one that failed. */
+  private asked: Promise<number> | null = null;
   private current: Player;
 
   constructor(
@@ -31,7 +25,7 @@ export class Seat {
     private readonly tell: {
       step(seat: Seat): void;
       end(seat: Seat): void;
-      fail(error: Error): void;
+      fail(seat: Seat, error: Error): void;
     },
   ) {
     this.current = player;
@@ -47,12 +41,13 @@ export class Seat {
   give(to: Player | null): void {
     this.current = to ?? this.player;
     this.taken = to !== null;
+    this.asked = null;
   }
 
   /** Play up to `due` frames, as far as the player has decided. Returns how many were played. */
   pump(due: number, onward: () => void): number {
     let played = 0;
-    while (played < due && !this.thinking && !this.episode.over) {
+    while (played < due && !this.asked && !this.episode.over) {
       if (this.episode.waits && !this.decide(onward)) break;
       const over = this.episode.frame();
       played++;
@@ -63,28 +58,29 @@ export class Seat {
 
   /** Ask for the next pad. Returns whether it is there. */
   private decide(onward: () => void): boolean {
-    const episode = this.episode;
-    const pad = this.current.pad(episode);
+    const pad = this.current.pad(this.episode);
     if (typeof pad === "number") {
-      episode.choose(pad);
+      this.episode.choose(pad);
       return true;
     }
-    this.thinking = true;
+    this.asked = pad;
     pad.then(
       (decided) => {
-        this.thinking = false;
-        if (episode === this.episode && episode.waits) episode.choose(decided);
+        if (pad !== this.asked) return; // another player has the game now
+        this.asked = null;
+        this.episode.choose(decided);
         onward();
       },
-      (error: Error) => this.tell.fail(error),
+      (error: Error) => {
+        if (pad === this.asked) this.tell.fail(this, error);
+      },
     );
     return false;
   }
 
   private ended(): void {
-    const { x, y } = this.engine.see();
     const value = this.current.thought?.value ?? null;
-    this.history.push({ value, total: this.episode.total, x, y });
+    if (value !== null) this.values.push(value);
     this.tell.step(this);
     if (this.episode.over) this.tell.end(this);
   }

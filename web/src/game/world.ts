@@ -3,7 +3,7 @@
 import codeUrl from "../../../cartridge/integration/BrambleDash-Genesis-v0/bramble.wasm?url";
 import packUrl from "../../../cartridge/integration/BrambleDash-Genesis-v0/game.pack?url";
 import data from "virtual:acts";
-import { compile, Engine, gunzip, type Options } from "../engine/engine";
+import { compile, Engine, fetched, gunzip, type Options } from "../engine/engine";
 import { Pack } from "../engine/pack";
 
 const fresh = import.meta.glob<string>("../../acts/*.pack", {
@@ -18,13 +18,6 @@ const FRESH = new Map(
 export const SEEDS = [...FRESH.keys()];
 
 export const GAME = "BrambleDash-Genesis-v0";
-
-export async function fetched(url: string): Promise<ArrayBuffer> {
-  const answer = await fetch(url).catch(() => null);
-  if (!answer?.ok)
-    throw new Error("A part of the page could not be fetched: check the connection and reload.");
-  return answer.arrayBuffer();
-}
 
 /** Fetch what is packed. Some servers unpack it: it then arrives as it is. */
 export async function fetchUnpacked(url: string): Promise<Uint8Array<ArrayBuffer>> {

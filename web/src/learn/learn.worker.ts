@@ -23,7 +23,10 @@ export interface Report {
 const EVERY_MS = 100;
 const PORTION = 200;
 
-self.onmessage = async ({ data }: MessageEvent<Task>) => {
+// Worker.onerror hears of errors, not of rejected promises.
+self.onmessage = ({ data }: MessageEvent<Task>) => void search(data).catch(reportError);
+
+async function search(data: Task): Promise<void> {
   const engine = new Engine(await compile(data.code), data.packs, {
     pictures: false,
     frameSkip: 4,
@@ -50,4 +53,4 @@ self.onmessage = async ({ data }: MessageEvent<Task>) => {
     sent = name;
     self.postMessage(report);
   }
-};
+}

@@ -7,7 +7,7 @@ import * as slots from "./slots";
 
 /** jerk/presets/recovering.yaml. */
 const PRESET = { exploitBias: 0.7, exploitGrowth: 0.3, keepRatio: 0.8, latest: 30 };
-export const CAPACITY = 100;
+const CAPACITY = 100;
 const OFF_RETURN = 20;
 const OFF_STEPS = 4;
 const GIVE_UP_STEPS = 8;

@@ -1,6 +1,7 @@
 /** Runs one net beside the page, so that thinking never holds up a picture. */
 
 import kernelsUrl from "../../kernels/kernels.wasm?url";
+import { compile, fetched } from "../engine/engine";
 import { Net } from "./net";
 import { occluded } from "./saliency";
 
@@ -15,8 +16,7 @@ const states = new Map<number, Float32Array | null>();
 
 async function answer(question: Question): Promise<unknown> {
   if (question.kind === "load") {
-    const kernels = await WebAssembly.compile(await (await fetch(kernelsUrl)).arrayBuffer());
-    net = new Net(question.file, kernels);
+    net = new Net(question.file, await compile(await fetched(kernelsUrl)));
     return net.facts;
   }
   if (question.kind === "forget") return states.delete(question.session);

@@ -14,8 +14,6 @@ export interface Facts {
   frameSkip: number;
   /** How actions are chosen: best, draw, draw:T or epsilon:E. */
   play: string;
-  levels: string;
-  checksum: string;
   /** Whether scores are logits; otherwise they are expected returns. */
   logits: boolean;
   recurrent: boolean;
@@ -45,12 +43,16 @@ function factsOf({ metadata, inputs, outputs }: Model): Facts {
     channels: Number(metadata.channels),
     frameSkip: Number(metadata.frame_skip),
     play: metadata.play,
-    levels: metadata.levels ?? "",
-    checksum: metadata.checksum ?? "",
     logits: outputs.includes("logits"),
     recurrent: inputs.includes("state"),
   };
 }
+
+/** The error for a net with a part that the page lacks. error: says what the net has. */
+const flawed = (error: unknown) =>
+  new Error(
+    `This net cannot be computed on the page (${(error as Error).message}): drop another net.`,
+  );
 
 export class Net {
   readonly facts: Facts;
@@ -64,35 +66,38 @@ export class Net {
       this.model = readOnnx(file);
     } catch (error) {
       if (error instanceof RangeError) throw new Error(`This is no whole .onnx file: ${MAKE}.`);
-      throw error;
+      throw flawed(error);
     }
     this.facts = factsOf(this.model);
     const unknown = this.model.nodes.find(({ op }) => !(op in OPS));
-    if (unknown)
-      throw new Error(
-        `This net has a part that the page cannot compute (${unknown.op}): drop another net.`,
-      );
+    if (unknown) throw flawed(new Error(`it has a part of the kind ${unknown.op}`));
     this.kernels = new Kernels(kernels);
     for (const weights of this.model.weights.values())
       if (weights.data instanceof Float32Array) settle(weights, this.kernels);
     this.mark = this.kernels.mark();
   }
 
-  /** images: uint8 [N,C,H,W] in one array. state: a recurrent net's; null: an episode begins. */
+  /** images: uint8 [N,C,H,W] in one array. state: a recurrent net's; null: an episode begins.
+   * Throws a sentence for the page if it has a part of an unknown kind. */
   run(images: Uint8Array, state: Float32Array | null = null): Answer {
     const rows = images.length / size(this.facts.image);
     const values = new Map<string, Tensor>(this.model.weights);
     values.set("images", { dims: [rows, ...this.facts.image], data: new Float32Array(images) });
-    if (this.facts.recurrent) {
-      const width = this.stateSize();
-      values.set("state", { dims: [rows, width], data: state ?? new Float32Array(rows * width) });
+    try {
+      if (this.facts.recurrent) {
+        const width = this.stateSize();
+        values.set("state", { dims: [rows, width], data: state ?? new Float32Array(rows * width) });
+      }
+      for (const node of this.model.nodes) {
+        const inputs = node.inputs.map((name) => values.get(name)!);
+        const outputs = OPS[node.op]!(inputs, node, this.kernels);
+        outputs.forEach((tensor, i) => values.set(node.outputs[i], tensor));
+      }
+    } catch (error) {
+      throw flawed(error);
+    } finally {
+      this.kernels.free(this.mark);
     }
-    for (const node of this.model.nodes) {
-      const inputs = node.inputs.map((name) => values.get(name)!);
-      const outputs = OPS[node.op]!(inputs, node, this.kernels);
-      outputs.forEach((tensor, i) => values.set(node.outputs[i], tensor));
-    }
-    this.kernels.free(this.mark);
     const of = (name: string) => (values.get(name)?.data as Float32Array | undefined) ?? null;
     return { scores: of("logits") ?? of("values")!, value: of("value"), state: of("new_state") };
   }

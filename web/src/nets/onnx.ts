@@ -13,7 +13,6 @@ export interface Node {
   numbers: Record<string, number>;
   lists: Record<string, number[]>;
   tensors: Record<string, Tensor>;
-  texts: Record<string, string>;
 }
 
 export interface Model {
@@ -104,7 +103,6 @@ function attribute(node: Node, bytes: Uint8Array): void {
   for (const field of fields(bytes)) {
     if (field.number === 1) name = text.decode(field.bytes);
     else if (field.number === 2 || field.number === 3) node.numbers[name] = field.value;
-    else if (field.number === 4) node.texts[name] = text.decode(field.bytes);
     else if (field.number === 5) node.tensors[name] = tensor(field.bytes).tensor;
     else if (field.number === 7)
       list.push(
@@ -123,7 +121,6 @@ function node(bytes: Uint8Array): Node {
     numbers: {},
     lists: {},
     tensors: {},
-    texts: {},
   };
   for (const field of fields(bytes)) {
     if (field.number === 1) made.inputs.push(text.decode(field.bytes));

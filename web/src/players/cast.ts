@@ -2,7 +2,8 @@
 
 import ppo2Url from "../../agents/ppo2.onnx?url";
 import rainbowUrl from "../../agents/rainbow.onnx?url";
-import { fetched, type Act } from "../game/world";
+import { fetched } from "../engine/engine";
+import type { Act } from "../game/world";
 import { Brain } from "../nets/brain";
 import type { Facts } from "../nets/net";
 import { PLAYS } from "./policy";
@@ -35,6 +36,8 @@ export class Cast {
     ["rainbow", () => fetched(rainbowUrl)],
   ]);
   private readonly offered = new Set<string>();
+  /** Nets that were added from files so far. */
+  private files = 0;
   /** Name of each player by its id, in the order of the menu. */
   readonly names = new Map<string, string>([
     ["ppo2", "PPO2"],
@@ -106,7 +109,7 @@ export class Cast {
   /** Add a net from a file. Returns its id; throws a sentence for the page if it cannot play. */
   async add(file: Uint8Array, name: string): Promise<string> {
     const brain = await Brain.load(file);
-    const id = `file-${this.brains.size}`;
+    const id = `file-${this.files++}`;
     try {
       this.fit(id, brain);
     } catch (error) {

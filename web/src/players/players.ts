@@ -124,7 +124,7 @@ export class NetPlayer implements Player {
   }
 }
 
-export const LETTERS = "LRlrdDJ";
+const LETTERS = "LRlrdDJ";
 
 /** A proof's text, such as "R12 J3", as actions. */
 export function actionsOf(text: string): number[] {

@@ -9,7 +9,7 @@ import { jerk, recording } from "./scripts";
 import type { View } from "./view";
 
 /** A player's id, which a list in an address may hold. */
-export const playerOf = (agent: string) => encodeURIComponent(agent);
+const playerOf = (agent: string) => encodeURIComponent(agent);
 
 /** RUN@step-000008000 as RUN after 8,000 steps, RUN@FOLDER/FILE.bk2 as RUN: FILE. */
 function nameOf(agent: string): string {

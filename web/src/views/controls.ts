@@ -20,21 +20,21 @@ const SPEEDS: [string, string][] = [
 ];
 const LEDES: Record<Mode, string> = {
   watch:
-    "The agents learned from pixels, never on the acts marked “never seen”. An arrow key takes over.",
+    "PPO2 and Rainbow learned from pixels, never on the acts marked “never seen”. An arrow key takes over.",
   play: "Arrow keys run, look and crouch; Space jumps. Crouch, then jump, charges a dash. A gamepad works too.",
-  race: "The same act, seed and rules for everybody. Arrow keys run, Space jumps.",
+  race: "The same act and seed for everybody; the Oracle alone has buttons that never stick. Arrow keys run, Space jumps.",
   learn: "An agent that learns in front of you, in seconds.",
 };
 const MOST = 4;
 
 export class Controls {
-  private readonly views = h("nav", { "aria-label": "Views" });
+  private readonly links = VIEWS.map(([, name]) => h("a", {}, name));
   private readonly lede = h("p", { class: "lede" });
   readonly header = h(
     "header",
     {},
     h("h1", {}, h("a", { href: "#" }, "BrambleDash")),
-    this.views,
+    h("nav", { "aria-label": "Views" }, ...this.links),
     this.lede,
   );
   private readonly line = h("p", { class: "line" });
@@ -105,18 +105,10 @@ export class Controls {
     const { activeElement } = document;
     const focus = this.root.contains(activeElement) && activeElement?.getAttribute("data-key");
     const { mode } = state;
-    this.views.replaceChildren(
-      ...VIEWS.map(([view, name]) =>
-        h(
-          "a",
-          {
-            href: format({ ...state, mode: view, replay: "" }),
-            "aria-current": view === mode && "page",
-          },
-          name,
-        ),
-      ),
-    );
+    VIEWS.forEach(([view], i) => {
+      this.links[i].href = format({ ...state, mode: view, replay: "" });
+      this.links[i].ariaCurrent = view === mode ? "page" : null;
+    });
     this.lede.textContent = LEDES[mode];
     this.buttons.replaceChildren(...this.makeButtons());
     this.fields.replaceChildren(...this.makeFields(), this.open);
@@ -166,6 +158,8 @@ export class Controls {
     const { mode, seed, sticky, free, players, replay } = app.current;
     if (replay || mode === "learn") return [];
     const names = [...app.players];
+    for (const id of new Set(players))
+      if (id !== "you" && !app.players.has(id)) names.push([id, `${id}: not here`]);
     const made: HTMLElement[] = [];
     if (mode === "watch")
       made.push(choice("Player", names, players[0], (id) => app.go({ players: [id] })));

@@ -13,6 +13,12 @@ const WIDTH = 640;
 const HEIGHT = 240;
 const TOP = 10_000;
 
+/** A run's actions, and its mean return so far. */
+interface Run {
+  actions: number[];
+  mean: number;
+}
+
 export class Learn {
   private readonly curve = h("canvas", {
     width: WIDTH,
@@ -53,8 +59,10 @@ export class Learn {
   private seed = 0;
   private mean: [number, number] = [0, 0];
   private began = 0;
+  /** Act -> the best run that was found on it. */
+  private readonly runs = new Map<string, Run>();
 
-  /** learned: called with each better run's actions. */
+  /** learned: called with the actions of the best run at each report. */
   constructor(
     private readonly world: World,
     private readonly learned: (act: Act, actions: number[]) => void,
@@ -112,7 +120,14 @@ export class Learn {
     });
     this.worker = worker;
     const budget = this.budget;
-    worker.onmessage = ({ data }: MessageEvent<Report>) => this.report(act, data, budget);
+    const before = this.runs.get(act.id) ?? { actions: [], mean: -Infinity };
+    let actions: number[] = [];
+    worker.onmessage = ({ data }: MessageEvent<Report>) => {
+      if (data.best) actions = [...data.best];
+      if (actions.length)
+        this.keep(act, data.mean > before.mean ? { actions, mean: data.mean } : before);
+      this.report(act, data, budget);
+    };
     worker.onerror = () =>
       (this.line.textContent = "The search stopped: reload the page and try again.");
     const task: Task = {
@@ -123,6 +138,11 @@ export class Learn {
       timesteps: budget,
     };
     worker.postMessage(task);
+  }
+
+  private keep(act: Act, run: Run): void {
+    this.runs.set(act.id, run);
+    this.learned(act, run.actions);
   }
 
   private report(act: Act, report: Report, budget: number): void {
@@ -143,7 +163,6 @@ export class Learn {
     this.bar.value = report.steps / budget;
     const seconds = (performance.now() - this.began) / 1000;
     this.line.textContent = `${titleOf(act)}: ${points(report.steps)} steps in ${seconds.toFixed(1)} s · best run ${points(report.mean)} points`;
-    if (report.best) this.learned(act, [...report.best]);
     if (report.over) this.stop();
   }
 }

@@ -10,8 +10,6 @@ const SCALE = 2;
 const HUES = ["#e0794b", "#3d9be0", "#b36ae2", "#d8b02c"];
 const AIR = { dark: "#1d2733", light: "#dbe7f1" };
 
-export const hueOf = (seat: number) => HUES[seat % HUES.length];
-
 export interface Place {
   x: number;
   y: number;
@@ -68,7 +66,7 @@ export class ActMap {
     here.forEach(({ x, y }, seat) => {
       paint.beginPath();
       paint.arc((x / CELL) * SCALE, (y / CELL) * SCALE - 2, 4, 0, 7);
-      paint.fillStyle = hueOf(seat);
+      paint.fillStyle = HUES[seat % HUES.length];
       paint.fill();
       paint.strokeStyle = "#fff";
       paint.stroke();

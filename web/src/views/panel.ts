@@ -98,7 +98,7 @@ export class Panel {
       this.boxes[part]!.hidden = !this.on[part] || !isNet;
     if (isNet && this.on.sees) this.see(seat);
     if (isNet && this.on.thinks) this.think(seat);
-    if (isNet && this.on.value) this.chart.draw(seat.history.flatMap(({ value }) => value ?? []));
+    if (isNet && this.on.value) this.chart.draw(seat.values);
     if (this.on.scores) this.score(seat);
   }
 

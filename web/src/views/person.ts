@@ -60,11 +60,6 @@ export class Person implements Player {
     return pad;
   }
 
-  /** Whether any button is held. */
-  get presses(): boolean {
-    return this.pad() !== 0;
-  }
-
   /** Buttons for fingers; a finger may slide from one to the next. */
   private pads(): HTMLElement {
     const one = (text: string, bit: number, name: string) =>

@@ -15,8 +15,6 @@ export class Stage {
   paused = false;
   /** Called before each picture. */
   onpicture: () => void = () => {};
-  /** Pictures since the start, and those that came later than two screen frames. */
-  readonly count = { pictures: 0, late: 0 };
   private due: number[] = [];
   private before = 0;
   private dirty = true;
@@ -48,14 +46,12 @@ export class Stage {
   /** Play frames though it is paused. */
   advance(frames: number): void {
     this.due = this.due.map(() => frames);
-    this.pump(true);
+    this.pump();
   }
 
   private tick(now: number): void {
     const passed = now - this.before;
     this.before = now;
-    this.count.pictures++;
-    if (passed > 34) this.count.late++;
     if (this.paused) {
       if (this.dirty) this.draw();
       return;
@@ -67,9 +63,9 @@ export class Stage {
     this.draw();
   }
 
-  private readonly pump = (also = false): void => {
+  private readonly pump = (): void => {
     this.seats.forEach((seat, i) => {
-      const played = seat.pump(Math.floor(this.due[i] + 1e-6), () => this.pump(also));
+      const played = seat.pump(Math.floor(this.due[i] + 1e-6), this.pump);
       this.due[i] -= played;
       if (played) this.dirty = true;
     });
