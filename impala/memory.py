@@ -151,7 +151,8 @@ class Memory:
 
     def restore(self, saved: Mapping[str, NDArray], *, remembered: int, owed: float) -> None:
         """Restore the memory from `arrays`. remembered: batches among the sequences."""
-        self.owed = owed
+        self.owed, self.waiting = owed, []  # none of a damaged checkpoint's
+        self.remembered.clear()
         if PREFIX + "obs" not in saved:
             return
         arrays = {

@@ -20,10 +20,10 @@ from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.actors import actor_seed
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.on_policy import contents_of, restore_run
-from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike
+from retro_agents.experience.replay_seed import check_seen_alike
 from retro_agents.ground.device import THREADS, prepare_device
 from retro_agents.ground.generators import generator_state, set_generator_state
-from retro_agents.ground.seeding import rng_state, seed_everything
+from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
 from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
@@ -135,7 +135,6 @@ class Training(RunState):
         self.agent.load_weights(saved)
         state = saved.state_as(Kept)
         saved.check_same(self.config)
-        check_made_alike(saved, self.config.env, instead="begin anew")
         check_seen_alike(saved, self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         self.clock = self.env_steps = saved.counters["env_steps"]
@@ -146,6 +145,7 @@ class Training(RunState):
         set_generator_state(self.memory.rng, state.memory_rng)
         if envs is None or "rngs" not in saved.state:
             print("impala: resuming with the saved net; new episodes begin", file=sys.stderr)
+            set_rng_state(state.rng)
             return self.begin(envs)
         self.collector = make_collector(self.agent, envs.num_envs)
         obs = restore_run(saved, self.collector, envs)
@@ -156,6 +156,7 @@ class Training(RunState):
 class Kept(msgspec.Struct):
     """The state of a checkpoint, beside the collector's."""
 
+    rng: dict[str, Any]
     memory_rng: str
     remembered: int
     owed: float

@@ -56,7 +56,8 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
         """Take a checkpoint's net. UserError where it is another agent's, of another shape, or its
         atoms stand for other returns."""
         super().load_weights(saved)
-        ends, theirs = [[c["v_min"], c["v_max"]] for c in (vars(self.config), saved.config)]
+        ends = [self.config.v_min, self.config.v_max]
+        theirs = [saved.setting("v_min"), saved.setting("v_max")]
         if self.z is not None and ends != theirs:
             raise UserError(
                 f"{saved.folder} has its atoms from {theirs[0]:g} to {theirs[1]:g}, not "

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.episodes import episodes_of, left_by
 from retro_agents.experience.replay import Replay
-from retro_agents.experience.replay_seed import check_made_alike, check_seen_alike, seed_replay
+from retro_agents.experience.replay_seed import check_seen_alike, seed_replay
 from retro_agents.ground import seeding
 from retro_agents.ground.device import memory_for, prepare_device
 from retro_agents.ground.errors import UserError
@@ -175,7 +175,6 @@ class OffPolicy(RunState):
         config = self.config
         saved.check_run("replay_rng")
         self.agent.load_weights(saved)
-        check_made_alike(saved, config.env, instead="begin anew")
         check_seen_alike(saved, config)
         saved.check_same(config)
         self.learner.target.load_state_dict(saved.tensors["target"])

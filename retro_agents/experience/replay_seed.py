@@ -31,7 +31,7 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> N
     made, spec = flat(saved.config), ours.spec()
     skip = {"frame_skip": spec.frame_skip} if "frame_skip" in made else {}  # Procgen has none
     for name, value in {**spec.rewards, **skip}.items():
-        theirs = made[name]
+        theirs = saved.setting(name)
         if theirs != value:
             raise UserError(
                 f"{saved.folder} remembers transitions of {name} {theirs}, this run makes them "
@@ -40,7 +40,9 @@ def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> N
 
 
 def check_seen_alike(saved: Checkpoint, config: Any) -> None:
-    """Raises UserError if a run would be resumed with other observations than its checkpoint's."""
+    """Raises UserError if a run would be resumed with other rewards or observations than its
+    checkpoint's."""
+    check_made_alike(saved, config.env, instead="begin anew")
     theirs, ours = saved.config_as(type(config)).env, config.env
     seen = [(spec.observation_shape, spec.steps_back) for spec in (theirs.spec(), ours.spec())]
     if seen[0] != seen[1]:
@@ -83,7 +85,9 @@ def seed(replay: Replay, saved: Mapping[str, Any], count: int) -> int:
     ours = replay.frames.shape[1:]
     theirs = next((rows.shape[1:] for rows in pieces(saved, "frames")), ours)
     if theirs != ours:
-        raise ValueError(f"the saved replay holds frames of shape {theirs}, not {ours}")
+        raise ValueError(
+            f"it holds frames of shape {theirs}, not {ours}; give settings of the image that fit"
+        )
     replay.max_priority = replay.taken_over(saved["max_priority"]).item()
     ends = whole(saved, "ends")
     priorities = np.array(replay.taken_over(whole(saved, "priorities")))
@@ -124,7 +128,9 @@ def as_replay(
     for episode in episodes:
         steps = len(episode.actions)
         if episode.frames is None:
-            raise ValueError("there are episodes without frames")
+            raise ValueError(
+                "there are episodes without frames; record them with `retro-agents record`"
+            )
         last = TERMINATED if episode.terminated else TRUNCATED
         parts["frames"].append(episode.frames)
         parts["actions"].append(np.append(episode.actions, 0))

@@ -98,16 +98,21 @@ class Checkpoint:
             text = f"{self.folder} is an agent alone, not a run: give it to --init"
             raise Damaged(text, self.folder)
 
+    def setting(self, name: str) -> Any:
+        """A value of its config. Raises UserError if another version saved it, without that."""
+        values = flat(self.config)
+        if values and name not in values:
+            raise UserError(
+                f"{self.folder} was saved by another version of {self.agent} (without "
+                f"{name!r}): use the version that saved it"
+            )
+        return values[name]
+
     def check_same(self, config: Any) -> None:
         """Raises UserError if a run of that config cannot resume from it: fixed fields differ."""
-        before, now = flat(self.config), flat(to_dict(config))
+        now = flat(to_dict(config))
         for name in fields(config, "fixed", "switch"):
-            if before and name not in before:
-                raise UserError(
-                    f"{self.folder} was saved by another version of {self.agent} (without "
-                    f"{name!r}): use the version that saved it"
-                )
-            theirs, ours = before[name], now[name]
+            theirs, ours = self.setting(name), now[name]
             switched = name in fields(config, "fixed") or bool(theirs) != bool(ours)
             if theirs != ours and switched:
                 raise UserError(

@@ -15,6 +15,7 @@ from retro_agents.judging.sight import PLAYS
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
 from retro_agents.run.config import to_dict
+from retro_agents.run.draft import kept_settings
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import AGENTS, main, tiny, train, words
 from tests.conftest import Corridor
@@ -263,6 +264,9 @@ REFUSED = [
     ("ppo2", "--rnd 0.1", "--rnd-kind impala", "--rnd-kind"),
     ("ppo2", "--timesteps 34", "--rollout-steps 4", "5 steps into a rollout of 6, not of 4"),
     ("ppo2", "--timesteps 34", "--rollout-steps 12", "5 steps into a rollout of 6, not of 12"),
+    ("ppo2", "", "--reward-scale 0.5", "--reward-scale"),
+    ("ppo2", "", "--frame-skip 2", "--frame-skip 4"),
+    ("trpo", "", "--reward-scale 0.5", "--reward-scale"),
     ("ppo2", IMAGES, "--image-height 40", "other observations.*--image-height 36"),
     ("rainbow", "", "--update-every 3", "--update-every 4"),
     ("rainbow", "", "--n-step 9", "--n-step 3"),
@@ -297,10 +301,17 @@ def test_a_run_is_not_resumed_where_it_would_mean_something_else(
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "es"])
-def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, tmp_path):
+@pytest.mark.parametrize(
+    ("agent", "flags"),
+    [
+        *((agent, "") for agent in AGENTS if agent != "es"),
+        ("impala", "--batch-size 24"),
+        ("impala", "--replay-batches 9 --batch-size 18"),
+    ],
+)
+def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, flags, tmp_path):
     for name in ("alone", "after"):
-        train(agent, tmp_path / name)
+        train(agent, tmp_path / name, *flags.split())
     _, newest = sorted((tmp_path / "alone/checkpoints").glob("step-*"))
     shutil.rmtree(newest)
     envs = Corridor(2)
@@ -311,10 +322,26 @@ def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, tmp_path):
         raise KeyError("as of damaged states")
 
     envs.restore_states = fail_once
-    resume = ["--resume", "--timesteps", "120"]
+    resume = [*flags.split(), "--resume", "--timesteps", "120"]
     train(agent, tmp_path / "alone", *resume)
     train(agent, tmp_path / "after", *resume, envs=envs)
     assert_same_run(tmp_path / "alone", tmp_path / "after")
+
+
+@pytest.mark.parametrize("agent", ["impala", "rainbow", "sac"])
+def test_a_checkpoint_of_another_version_is_refused_and_stays(agent, tmp_path, monkeypatch):
+    def older(config):
+        settings = kept_settings(config)
+        del settings["env"]["reward_scale"]
+        return settings
+
+    with monkeypatch.context() as patch:
+        patch.setattr("retro_agents.run.checkpoint.kept_settings", older)
+        train(agent, tmp_path)
+    before = sorted((tmp_path / "checkpoints").glob("step-*"))
+    with pytest.raises(UserError, match="another version"):
+        train(agent, tmp_path, "--resume")
+    assert sorted((tmp_path / "checkpoints").glob("step-*")) == before
 
 
 @pytest.mark.parametrize("agent", AGENTS)

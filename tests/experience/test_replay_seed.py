@@ -1,6 +1,6 @@
 """Replays that go on from another one, or from recorded episodes."""
 
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from retro_agents.experience.replay_seed import as_replay, check_seen_alike, see
 from retro_agents.ground.arrays import whole
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import check_alike
-from retro_agents.run.config import from_dict, replaced
+from retro_agents.run.config import flat, from_dict, replaced, to_dict
 from tests.experience.slow_record import (
     GAMMA,
     N_STEP,
@@ -213,7 +213,8 @@ PAIRS = {"levels": "procgen:coinrun", "frames": "0,-3"}
 )
 def test_other_pictures_than_those_that_were_seen_are_refused(made, changes, flag):
     config = from_dict(PPO2Config, made)
-    saved, other = SimpleNamespace(config_as=lambda _: config), replaced(config, **changes)
+    saved, other = Mock(config_as=lambda _: config), replaced(config, **changes)
+    saved.config, saved.setting = to_dict(config), flat(to_dict(config)).get
     check_seen_alike(saved, config)
     check_alike(config.env, config.env, source="there")
     with pytest.raises(UserError, match=f"resume it with {flag}$"):

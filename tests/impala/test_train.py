@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 
 from impala.train import run
+from impala.training import Training
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.seeding import rng_state
+from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, train
 from tests.conftest import Corridor
@@ -44,3 +47,10 @@ def test_every_test_that_is_due_is_made(tmp_path, monkeypatch, batch_size):
     rows = read_columns(tmp_path / "metrics.csv")
     tested = rows["step"][~np.isnan(rows["sight/seeing"])]
     assert tested.tolist() == [12, 24, 36, 48, 60]  # a multiple of 11 lies in every block
+
+
+def test_torchs_draws_go_on_where_a_run_with_actors_is_resumed(tmp_path):
+    train("impala", tmp_path)
+    saved = load_checkpoint(tmp_path)
+    Training(tiny("impala", "--resume", "--actors", "1"), 1).restore(saved, None)
+    assert rng_state() == saved.state["rng"]
