@@ -163,12 +163,18 @@ def drafted(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def drafted_folder(folder: Path) -> Iterator[Path]:
-    """Yields an empty folder beside `folder`, which becomes it at the end if nothing is raised."""
+    """Yields an empty folder beside `folder`, which becomes it at the end if nothing is raised.
+    Raises UserError if another process has made `folder` meanwhile."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft.") as temporary:
         draft = Path(temporary) / folder.name
         draft.mkdir()
         yield draft
-        draft.rename(folder)
+        try:
+            draft.rename(folder)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            raise UserError(f"another process has just made {folder}: run this again") from None
 
 
 def folders_of(text: str) -> list[str]:
@@ -238,6 +244,13 @@ def next_number(recordings: Path) -> int:
     """Returns the next free number for a folder's recordings, NAME-000004.bk2; 0 if it has none."""
     ends = [path.stem.rpartition("-")[2] for path in recordings.glob("*.bk2")]
     return max((int(end) + 1 for end in ends if end.isdecimal()), default=0)
+
+
+def number_of(recordings: Path, number: int, *, again: int) -> int:
+    """Returns the number of a folder's next recording: `number`, or the next free one if another
+    environment has taken it. Those below `again` are this environment's own."""
+    taken = number >= again and any(recordings.glob(f"*-{number:06d}.bk2"))
+    return next_number(recordings) if taken else number
 
 
 def file_hash(path: Path) -> str:

@@ -11,13 +11,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Literal
 
 from retro_agents.games.retro.integrations import file_of, games, is_native, rom_of
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.cores import free_cores
-from retro_agents.ground.errors import Parser, UserError, command, installs
+from retro_agents.ground.errors import EXTRAS, Parser, UserError, command, installs
 from retro_agents.ground.requirements import IN_CHECKOUT
 from retro_agents.ground.results import installed
 from retro_agents.ground.window import has_display
@@ -64,6 +65,11 @@ def package_facts() -> Iterator[Fact]:
         yield Fact("package", "ok" if version else otherwise, text)
 
 
+def lacks(module: str) -> str:
+    """What brings a module of an extra; "" if it is there."""
+    return "" if find_spec(module) else f"run {installs(EXTRAS[module])}"
+
+
 def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
     """Runs code in a process of its own, to see whether an environment starts and steps. otherwise:
     the status if it does not; fine: the text if it does."""
@@ -76,6 +82,13 @@ def tried(topic: str, code: str, otherwise: Status, fine: str) -> Fact:
         return Fact(topic, "ok", fine)
     last = (done.stderr.strip().splitlines() or ["no message"])[-1].rpartition("Error: ")[2]
     return Fact(topic, otherwise, f"does not start: {last}")
+
+
+def procgen_fact() -> Fact:
+    """Whether the games of Procgen can be played."""
+    if lacking := lacks("envpool"):
+        return Fact("procgen", "optional", f"no games: {lacking}")
+    return tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool")
 
 
 def rom_fact() -> Fact:
@@ -107,6 +120,8 @@ def split_fact(name: str) -> Fact:
 
 def film_fact() -> Fact:
     """Whether films can be written."""
+    if lacking := lacks("imageio_ffmpeg"):
+        return Fact("ffmpeg", "optional", f"no films: {lacking}")
     try:
         import imageio_ffmpeg
 
@@ -117,6 +132,8 @@ def film_fact() -> Fact:
 
 def display_fact() -> Fact:
     """Whether a window can open."""
+    if lacking := lacks("pygame"):
+        return Fact("display", "optional", f"no window: {lacking}")
     if has_display():
         return Fact("display", "ok", "there: `retro-agents play` can open a window")
     return Fact("display", "optional", "none: all commands work but play and watch")
@@ -144,7 +161,7 @@ def facts() -> list[Fact]:
         lines += [tried("emulator", TRY_OUT, "missing", steps), rom_fact()]
     else:
         splits = [name for name in splits if name.startswith("bramble")]
-    lines += [tried("procgen", TRY_PROCGEN, "optional", "16 games, on EnvPool")]
+    lines += [procgen_fact()]
     lines += [split_fact(name) for name in splits]
     return [*lines, display_fact(), film_fact(), *compute_facts()]
 

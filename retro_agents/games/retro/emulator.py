@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from array import array
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from retro_agents.games.retro.integrations import check_playable, file_of, kind_of
+from retro_agents.games.retro.integrations import check_playable, file_of, kind_of, rom_hash
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.scenario import Scenario, make_scenario
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import make_folder, next_number
+from retro_agents.ground.files import make_folder, next_number, number_of
 
 BUTTON_NAMES = ("B", "A", "MODE", "START", "UP", "DOWN", "LEFT", "RIGHT", "C", "Y", "X", "Z")
 """The pad's buttons, in stable-retro's order."""
@@ -32,6 +34,10 @@ class Emulator:
         self.scenario_name = scenario
         self.record_dir = record_dir
         self.recordings = 0 if record_dir is None else next_number(record_dir)
+        self.draft: Path | None = None
+        """The file of the recording that is running."""
+        self.again = 0
+        """Recordings below this number are the run's own, which it makes again once resumed."""
         self.level = level
         self.retro: Any = None
         self.scenario: Scenario
@@ -123,19 +129,30 @@ class Emulator:
         Raises UserError if the folder is not writable, which the library would not report.
         """
         make_folder(folder)
-        name = f"{self.level.game}-{self.level.state}-{self.recordings:06d}.bk2"
         self.recordings += 1
-        self.retro.record_movie(str(folder / name))
+        self.draft = folder / f".{os.getpid()}.bk2"
+        self.retro.record_movie(str(self.draft))
         self.retro.movie.step()
 
     def stop_recording(self) -> None:
         """Write the running recording to its file."""
-        if self.retro is not None:
-            self.retro.stop_record()
+        draft, self.draft = self.draft, None
+        if self.retro is None or draft is None:
+            return
+        self.retro.stop_record()
+        number = number_of(draft.parent, self.recordings - 1, again=self.again)
+        self.recordings = number + 1
+        draft.rename(draft.parent / f"{self.level.game}-{self.level.state}-{number:06d}.bk2")
+
+    def build(self) -> str:
+        """A digest of ROM and start state, on which all that is replayed depends."""
+        state = hashlib.sha1(self.retro.initial_state).hexdigest()
+        return f"{rom_hash(self.level.game)[:8]}{state[:8]}"
 
     def save(self) -> dict[str, Any]:
-        """The state for `restore`: level, frames since its start, number of recordings."""
+        """The state for `restore`: build, level, frames since its start, number of recordings."""
         return {
+            "build": self.build(),
             "game": self.level.game,
             "state": self.level.state,
             "masks": self.masks.tobytes(),
@@ -143,12 +160,19 @@ class Emulator:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go to a saved moment by replaying its frames, and record it again."""
+        """Go to a saved moment by replaying its frames, and record it again. Raises UserError if
+        another build of the game was played."""
         self.load(Level(saved["game"], saved["state"]))
+        if (theirs := saved["build"]) != (ours := self.build()):
+            raise UserError(
+                f"the saved run played build {theirs} of {self.level}, this is {ours}: resume with "
+                "the version of this project that started it, or start a new run with --init"
+            )
         # The moment belongs to the recording that was running, the last one counted.
         # A run that was saved without recordings has counted none.
         if saved["recordings"]:
             self.recordings = saved["recordings"] - 1
+        self.again = next_number(self.record_dir) if self.record_dir else 0
         self.reset()
         self.recordings = max(self.recordings, saved["recordings"])
         masks = array("H")

@@ -103,8 +103,8 @@ def cartridge(*games: str) -> Cartridge:
     for game, (other, _, _), pack in zip(games, files, packs, strict=True):
         if other != code or art_of(pack) != art_of(packs[0]):
             raise UserError(
-                f"{game} and {games[0]} are of different versions: make the older one again with "
-                "`python -m cartridge.levels new`"
+                f"{game} and {games[0]} are of different versions: delete the older one's folder, "
+                "and make it again with `python -m cartridge.levels new`"
             )
     return assemble(code, dict(zip(games, packs, strict=True)), data)
 

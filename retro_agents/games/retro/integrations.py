@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import re
+import shlex
 import struct
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,10 +84,10 @@ def full_name(game: str) -> str:
             return name
     if not game.startswith("BrambleDash"):
         need("stable_retro")
-    if fresh := re.fullmatch(r"BrambleDash(\d+)-Genesis(-v0)?", game):
+    if fresh := re.fullmatch(r"BrambleDash(0|[2-9]|[1-9][0-9]+)-Genesis(-v0)?", game):
         raise UserError(
             f"no game {game!r} yet: `python -m cartridge.levels new --seeds {fresh[1]} "
-            "--out cartridge/integration` makes it"
+            f"--out {shlex.quote(str(OWN_GAMES))}` makes it"
         )
     raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
 

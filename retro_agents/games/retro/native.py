@@ -92,12 +92,14 @@ class NativeVectorEnv(VectorBase):
     ) -> tuple[np.ndarray, Infos]:
         """As RetroVectorEnv's."""
         self.assert_idle()
-        first, self.seed = self.seed, None
         infos: Infos = {}
-        for i, begin, level in row_starts(self.num_envs, first if seed is None else seed, options):
-            part, k = self.row(i)
-            if level is not None and level not in part.games.cartridge.acts:
+        starts = [*row_starts(self.num_envs, self.seed if seed is None else seed, options)]
+        for *_, level in starts:
+            if level is not None and level not in self.parts[0].games.cartridge.acts:
                 raise UserError(f"{level} is not a level of this environment's games")
+        self.seed = None
+        for i, begin, level in starts:
+            part, k = self.row(i)
             if part.games.game[k]["steps"]:
                 infos = self._add_info(infos, {"episode_record": part.episode(k)}, i)
             if begin is not None:

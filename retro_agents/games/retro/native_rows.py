@@ -18,7 +18,7 @@ from retro_agents.games.retro.integrations import state_bytes
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.wrappers import Turns, episode_record
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import drafted, make_folder, next_number
+from retro_agents.ground.files import drafted, make_folder, next_number, number_of
 
 LOG_KEY = (
     "[Input]\nP1 Z|P1 X|P1 Y|P1 C|P1 Right|P1 Left|P1 Down|P1 Up|P1 Start|P1 Mode|P1 A|P1 B|\n"
@@ -41,6 +41,8 @@ class Recorder:
         self.folder = folder
         self.actions: tuple[str, ...] = ACTIONS[config.actions]
         self.count = next_number(folder)
+        self.again = 0
+        """Files below this number are the run's own, which it writes again once resumed."""
         self.level: Level | None = None
         self.held = ""
         self.frames: list[str] = []
@@ -62,6 +64,7 @@ class Recorder:
         level, self.level = self.level, None
         if level is None:
             return
+        self.count = number_of(self.folder, self.count - 1, again=self.again) + 1
         name = f"{level.game}-{level.state}-{self.count - 1:06d}.bk2"
         rows = {held: log_row(held.split()) for held in set(self.frames)}
         log = LOG_KEY + "".join(rows[held] for held in self.frames) + "[/Input]"
@@ -82,6 +85,7 @@ class Recorder:
         """Resume where `save` was called."""
         self.level = Level(*saved["level"].split(":")) if saved["level"] else None
         self.count, self.held, self.frames = saved["count"], saved["held"], list(saved["frames"])
+        self.again = next_number(self.folder)
 
 
 def log_row(buttons: list[str]) -> str:

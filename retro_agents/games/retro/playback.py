@@ -91,13 +91,14 @@ def play(recording: Path) -> Iterator[np.ndarray]:
 
 def main() -> None:
     """Send every screen of the recording that stdin names. The system's own timer ends this process
-    if a frame does not end, even if nobody waits for it any more."""
+    if a frame does not end."""
     connection = Connection(int(sys.argv[1]), readable=False)
     setup = msgspec.msgpack.decode(sys.stdin.buffer.read())
     add_custom_folders(setup["custom_folders"])
     signal.alarm(SECONDS)
     with contextlib.suppress(BrokenPipeError):
         for screen in play(Path(setup["recording"])):
+            signal.alarm(0)  # whoever reads may be stopped for a while, as by Ctrl-Z
             connection.send_bytes(msgspec.msgpack.encode([screen.shape, screen.tobytes()]))
             signal.alarm(SECONDS)
 

@@ -18,6 +18,7 @@ MAX_BYTES = 32 << 20
 MAX_DEPTH = 3
 """Deepest nesting of archives."""
 TOO_LARGE = f"is larger than any ROM ({MAX_BYTES >> 20} MiB)"
+NOT_OPENED = "is a {} archive, which is not opened here: unpack it first"
 TOO_MUCH = "is not opened further: these archives hold too much for one import; give fewer"
 DAMAGED = "is a damaged or unusual zip ({}): unpack it first"
 ARCHIVES = {
@@ -84,14 +85,14 @@ def read_contents(path: Path, allowance: Allowance) -> Iterator[Content]:
     try:
         too_large = path.stat().st_size > MAX_BYTES
         with path.open("rb") as file:
-            data = file.read(4 if too_large else -1)
+            data = file.read(512 if too_large else -1)
     except OSError as error:
         yield Content(str(path), b"", f"cannot be read: {error.strerror}")
         return
     if not too_large:
         yield Content(str(path), data)
     elif not is_zip(data):
-        yield Content(str(path), b"", TOO_LARGE)
+        yield Content(str(path), b"", why_large(data))
     if is_zip(data):
         yield from zipped(str(path), path if too_large else io.BytesIO(data), 1, allowance)
 
@@ -136,7 +137,13 @@ def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[bytes, s
         return b"", DAMAGED.format(error)
     except RuntimeError:  # what zipfile raises for a password
         return b"", "has a password: unpack it first"
-    return (content, "") if len(content) <= MAX_BYTES else (b"", TOO_LARGE)
+    return (content, "") if len(content) <= MAX_BYTES else (b"", why_large(content))
+
+
+def why_large(begin: bytes) -> str:
+    """Why a file that is larger than any ROM is not read, from its first bytes."""
+    kind = "zip" if is_zip(begin) else archive_kind(begin)
+    return NOT_OPENED.format(kind) if kind else TOO_LARGE
 
 
 def dumps(data: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -11,6 +11,7 @@ from typing import Any
 from retro_agents.games.retro.integrations import OWN_GAMES, add_custom_folders, retro_data
 from retro_agents.games.retro.rom_files import (
     MAX_BYTES,
+    NOT_OPENED,
     Allowance,
     Content,
     archive_kind,
@@ -164,7 +165,7 @@ def why_not(library: Library, content: bytes) -> str:
 def reason(library: Library, content: bytes) -> str:
     """Why stable-retro does not want a file."""
     if (kind := archive_kind(content)) is not None:
-        return f"is a {kind} archive, which is not opened here: unpack it first"
+        return NOT_OPENED.format(kind)
     header = heading(content)
     if header is None:
         return "no ROM that stable-retro knows"

@@ -54,3 +54,15 @@ def test_environments_made_one_by_one_play_other_levels():
 
     assert len({level(seed) for seed in range(100_000, 100_004)}) == 4
     assert level(None) != level(None)
+
+
+def test_options_are_not_ignored_at_an_episodes_end():
+    env = gymnasium.make(ID, num_levels=5)
+    env.reset(seed=2)
+    over = False
+    while not over:
+        _, _, terminated, truncated, _ = env.step(4)
+        over = terminated or truncated
+    with pytest.raises(ValueError, match="cannot be reset singly"):
+        env.reset(options={"levels": ["x"]})
+    env.close()

@@ -40,3 +40,9 @@ def test_a_split_without_its_roms_and_what_is_missing_are_said(monkeypatch, caps
         doctor.main()
     assert error.value.code == 1
     assert capsys.readouterr().out == "missing  emulator  gone\n"
+
+
+def test_a_package_that_is_missing_is_said_with_its_extra(monkeypatch):
+    monkeypatch.setattr(doctor, "find_spec", lambda module: None)
+    for fact in (doctor.procgen_fact, doctor.film_fact, doctor.display_fact):
+        assert "retro-contest-agents[" in fact().text

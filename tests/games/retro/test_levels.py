@@ -4,6 +4,7 @@ import pytest
 from stable_retro.data import Integrations
 
 from retro_agents.games.retro.integrations import (
+    OWN_GAMES,
     check_playable,
     file_of,
     full_name,
@@ -53,7 +54,9 @@ def test_levels_are_separated_by_commas_and_a_missing_scenario_names_others():
         ("SonicTheHedgehg-Genesis-v0:GreenHillZone.Act1", "nearest: SonicTheHedgehog-Genesis-v0"),
         ("SonicTheHedgehog-Genesis:GreenHilZone.Act1", r"nearest: GreenHillZone\.Act1"),
         ("none.csv", "cannot read levels"),
-        ("BrambleDash77-Genesis-v0:BrambleWood.Act1", "cartridge.levels new --seeds 77 --out"),
+        ("BrambleDash77-Genesis-v0:BrambleWood.Act1", f"new --seeds 77 --out {OWN_GAMES}` makes"),
+        ("BrambleDash1-Genesis-v0:BrambleWood.Act1", "unknown game"),
+        ("BrambleDash007-Genesis-v0:BrambleWood.Act1", "unknown game"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(spec, message):

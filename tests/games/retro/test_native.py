@@ -264,6 +264,18 @@ def test_limits_and_levels_that_are_none_are_said_and_large_ones_play(make):
     envs.close()
 
 
+@pytest.mark.parametrize(
+    "options", [{"levels": ["Airstriker-Genesis-v0:Level1"]}, {"levels": ["Acct1"]}]
+)
+def test_a_refused_reset_keeps_the_seed(make, options):
+    envs, fresh = make(1), make(1)
+    with pytest.raises(UserError):
+        envs.reset(options=options)
+    for each in (envs, fresh):
+        each.reset()
+    assert_same(played(envs, 40, seed=0), played(fresh, 40, seed=0))
+
+
 @pytest.mark.parametrize("before", [[], [-1]])
 def test_a_state_looks_alike_in_an_instance_that_has_played_other_zones(before):
     zones = [ACTS[number] for number in (40, 0, 20)]

@@ -3,7 +3,11 @@
 import random
 import sys
 import zipfile
+from io import BytesIO
+from types import SimpleNamespace
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -95,3 +99,18 @@ def test_an_emulator_that_refuses_hangs_or_dies_is_one_line(tmp_path, monkeypatc
     monkeypatch.setattr(sys, "executable", "false")
     with pytest.raises(UserError, match=r"the emulator ended on .* \(code 1\)"):
         next(screens(path))
+
+
+def test_a_reader_may_pause_for_as_long_as_it_likes(monkeypatch):
+    """The timer runs while a frame is made, not while it is sent."""
+    told: list[Any] = []
+    connection = SimpleNamespace(send_bytes=lambda _: told.append("sent"))
+    setup = msgspec.msgpack.encode({"custom_folders": [], "recording": "x"})
+    monkeypatch.setattr(playback, "play", lambda _: iter([np.zeros(1, np.uint8)] * 2))
+    monkeypatch.setattr(playback, "Connection", lambda *_, **__: connection)
+    monkeypatch.setattr(playback.signal, "alarm", told.append)
+    monkeypatch.setattr("sys.argv", ["playback", "3"])
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(setup)))
+    playback.main()
+    one = [0, "sent", playback.SECONDS]
+    assert told == [playback.SECONDS, *one, *one]

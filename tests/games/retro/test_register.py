@@ -166,7 +166,8 @@ def test_every_level_of_the_splits_is_registered():
 
 def test_a_split_is_one_name_and_its_levels_are_drawn_by_the_seed():
     env = gymnasium.make("retro_agents:BrambleDash/test-v0", **SMALL)
-    levels = [[env.reset(seed=3)[1]["level"]] + [env.reset()[1]["level"] for _ in range(9)]] * 2
+    seeds = [3, *[None] * 9]
+    levels = [[env.reset(seed=seed)[1]["level"] for seed in seeds] for _ in range(2)]
     assert levels[0] == levels[1] and len(set(levels[0])) > 3
     assert env.reset(options={"level": levels[0][2]})[1]["level"] == levels[0][2]
     assert env.step(1)[-1]["level"] == levels[0][2]

@@ -74,6 +74,10 @@ def test_what_is_larger_than_any_rom_is_not_read_but_a_zip_may_be(tmp_path, monk
     monkeypatch.setattr(files, "MAX_BYTES", 1000)
     (tmp_path / "large").write_bytes(bytes(1001))
     (tmp_path / "bomb.zip").write_bytes(zip_of(bomb=bytes(100_000), small=b"S"))
+    (tmp_path / "set.7z").write_bytes(b"7z\xbc\xaf" + bytes(2000))
+    (tmp_path / "set.zip").write_bytes(zip_of(set__7z=b"7z\xbc\xaf" + bytes(2000)))
+    for name in ("set.7z", "set.zip"):
+        assert "is a 7z archive, which is not opened here" in all_in(tmp_path / name)[-1].problem
     (large,) = all_in(tmp_path / "large")
     assert (large.data, "larger" in large.problem) == (b"", True)
     _, bomb, small = all_in(tmp_path / "bomb.zip")

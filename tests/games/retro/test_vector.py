@@ -14,11 +14,13 @@ import pytest
 
 from retro_agents.contract.envs import ended_episodes
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import file_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.games.retro.vector import assign_levels
 from retro_agents.games.retro.worker import run_worker
 from retro_agents.ground.errors import UserError
+from tests.games.retro.conftest import BRAMBLE
 from tests.games.streams import assert_same, played
 from tests.runs import ROOT
 
@@ -136,6 +138,20 @@ def test_restored_in_fresh_processes_continues_exactly(playable, make):
     fresh.restore_states(msgspec.msgpack.decode(saved))
     assert_same(played(fresh, 120, seed=1), expected)
     assert any(row[-1] for row in expected)
+
+
+def test_a_moment_of_another_build_is_not_replayed(copied, make):
+    files = ("rom.md", "rom.sha", "data.json", "metadata.json", "contest.json")
+    game = copied(BRAMBLE.game, "BrambleDash9-Genesis-v0", *files, f"{BRAMBLE.state}.state")
+    level = Level(game.name, BRAMBLE.state)
+    envs = make([level], num_envs=1, config=EnvConfig(backend="emulator"))
+    envs.reset()
+    saved = envs.save_states()
+    envs.close()
+    other = file_of(BRAMBLE.game, "RustCavern.Act2.state").read_bytes()
+    (game / f"{level.state}.state").write_bytes(other)
+    with pytest.raises(UserError, match="played build"):
+        make([level], num_envs=1, config=EnvConfig(backend="emulator")).restore_states(saved)
 
 
 def test_another_number_of_environments_or_other_layers_cannot_be_restored(either, make):

@@ -9,6 +9,7 @@ import pytest
 
 from retro_agents.games.retro import video
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env, make_vec
 from retro_agents.games.retro.playback import screens
 from retro_agents.games.retro.video import film_names, write_video
@@ -52,6 +53,24 @@ def test_a_new_recorder_keeps_the_recordings_that_are_there(either, tmp_path):
         envs.close()
     ends = sorted(path.stem.rpartition("-")[2] for path in tmp_path.glob("films/env-00/*.bk2"))
     assert ends == ["000003", "000004", "000005", "mine"]
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_two_environments_in_one_folder_keep_each_others_recordings(backend, tmp_path):
+    config = EnvConfig(backend=backend)
+    for mine, other in ((BRAMBLE, BRAMBLE), (BRAMBLE, Level(BRAMBLE.game, "RustCavern.Act2"))):
+        folder = tmp_path / other.state
+        envs = [
+            make_vec([level], num_envs=1, config=config, record_dir=folder)
+            for level in (mine, other)
+        ]
+        for env in envs:
+            env.reset()
+            env.step(np.array([1]))
+        for env in envs:
+            env.close()
+        numbers = [path.stem.rpartition("-")[2] for path in folder.glob("env-00/*.bk2")]
+        assert sorted(numbers) == ["000000", "000001"]
 
 
 def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
