@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,9 @@ def boot(game: str = GAME, *, integration: Path = INTEGRATION) -> stable_retro.R
 
     integration: the folder that contains the game's folder; tests build games of their own."""
     if not (integration / game / "rom.md").exists():
-        raise UserError(f"no ROM at {FOLDER / 'rom.md'}: build it with `make -C cartridge`")
+        raise UserError(
+            f"no ROM at {integration / game / 'rom.md'}: build it with `make -C cartridge`"
+        )
     stable_retro.data.Integrations.add_custom_path(str(integration))
     env = stable_retro.make(
         game,
@@ -102,21 +105,21 @@ def act_states(env: stable_retro.RetroEnv) -> Iterator[tuple[str, bytes]]:
         yield name, clean(env.em.get_state())
 
 
-def build() -> list[Path]:
-    """Write every state, metadata.json and rom.sha, and remove states of acts that are gone."""
-    env = boot()
+def build(folder: Path = FOLDER) -> list[Path]:
+    """Write every state of the game in a folder of its name, metadata.json and rom.sha, and remove
+    states of acts that are gone."""
     written = []
-    for name, state in act_states(env):
-        path = FOLDER / f"{name}.state"
-        path.write_bytes(gzip.compress(state, mtime=0))
-        written.append(path)
-    env.close()
-    for path in set(FOLDER.glob("*.state")) - set(written):
+    with closing(boot(folder.name, integration=folder.parent.resolve())) as env:
+        for name, state in act_states(env):
+            path = folder / f"{name}.state"
+            path.write_bytes(gzip.compress(state, mtime=0))
+            written.append(path)
+    for path in set(folder.glob("*.state")) - set(written):
         path.unlink()
     default = {"default_state": level_names()[0]}
-    (FOLDER / "metadata.json").write_text(json.dumps(default, indent=2) + "\n")
-    digest = hashlib.sha1((FOLDER / "rom.md").read_bytes()).hexdigest()
-    (FOLDER / "rom.sha").write_text(digest + "\n")
+    (folder / "metadata.json").write_text(json.dumps(default, indent=2) + "\n")
+    digest = hashlib.sha1((folder / "rom.md").read_bytes()).hexdigest()
+    (folder / "rom.sha").write_text(digest + "\n")
     return written
 
 

@@ -1,6 +1,4 @@
-"""The game in the emulator, played frame by frame, with save and restore.
-
-It uses stable-retro's emulator directly: the oracle needs its states, and no pictures."""
+"""The game in the emulator, played frame by frame; by stable-retro's emulator directly."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,8 +20,6 @@ INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4
 LIVES = 3
 """Lives at the start; fewer end the episode."""
-STATE_BYTES, STATE_BUFFER = 160_000, 1_036_288
-"""Size of a state's buffer, and of its first part, beyond which it is zero."""
 MASKS = tuple(np.array([b in held.split() for b in BUTTON_NAMES], np.uint8) for held in SEVEN)
 """The buttons of the contest's seven actions."""
 
@@ -95,15 +91,6 @@ class Console:
         self._held = None
         return self.status()
 
-    def save(self) -> bytes:
-        """The whole state of the machine."""
-        state: bytes = self.env.em.get_state()
-        return state[:STATE_BYTES]
-
-    def restore(self, state: bytes) -> None:
-        """Go back to a saved state, exactly."""
-        self.env.em.set_state(state.ljust(STATE_BUFFER, b"\0"))
-
     def frames(self, mask: NDArray[np.uint8], count: int) -> None:
         """Hold buttons for some frames, or until the episode is over."""
         self.env.em.set_button_mask(mask, 0)
@@ -116,10 +103,6 @@ class Console:
         """Whether a life was lost or the end reached, read from live memory."""
         lookup = self.env.data.lookup_value
         return bool(lookup("lives") < LIVES or lookup("level_end_bonus"))
-
-    def act(self, action: int) -> Status:
-        """Play one of the seven actions for four frames. Returns the status after them."""
-        return self.play((action,))[0]
 
     def play(self, actions: Sequence[int], *, stuck: Sequence[bool] = ()) -> tuple[Status, int]:
         """Play actions until the episode is over. stuck: whether an action's first frame holds the

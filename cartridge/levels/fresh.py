@@ -3,7 +3,6 @@
 It provides levels on which nothing was ever trained or tuned. If the oracle cannot finish an act,
 the seed's next layout replaces it, so every act can be finished, as in the committed cartridge."""
 
-import gzip
 import hashlib
 import json
 import shutil
@@ -56,9 +55,9 @@ def make_all(seeds: Sequence[int], *, out: Path) -> Iterator[Path]:
 def check_seeds(seeds: Sequence[int]) -> None:
     """Raises UserError if a seed is negative or that of the acts that agents train on."""
     for seed in seeds:
-        if seed < 0 or seed == SEED:
+        if not 0 <= seed < 10**18 or seed == SEED:
             raise UserError(
-                f"--seed {seed}: expected 0 or more, and not {SEED}, "
+                f"--seed {seed}: expected 0 or more, of at most 18 digits, and not {SEED}, "
                 "whose acts are those that agents train on"
             )
 
@@ -96,9 +95,7 @@ def build(acts: list[Act], folder: Path) -> Iterator[Path]:
     yield from _sources(acts, folder / "src")
     _compile(folder)
     yield folder / "rom.md"
-    digest = hashlib.sha1((folder / "rom.md").read_bytes()).hexdigest()
-    (folder / "rom.sha").write_text(digest + "\n")
-    yield from _states(folder.name, folder.parent)
+    yield from build_states.build(folder)
 
 
 def has_compiler() -> bool:
@@ -179,17 +176,3 @@ def _compile(folder: Path) -> None:
         if done.returncode:
             raise UserError(f"the ROM could not be built: {done.stderr.strip()[-300:]}")
         shutil.copy(at / "rom.md", folder / "rom.md")
-
-
-def _states(game: str, out: Path) -> Iterator[Path]:
-    """Write a state per act, and the metadata that names the default."""
-    env = build_states.boot(game, integration=out.resolve())
-    try:
-        for name, state in build_states.act_states(env):
-            path = out / game / f"{name}.state"
-            path.write_bytes(gzip.compress(state, mtime=0))
-            yield path
-    finally:
-        env.close()
-    default = {"default_state": level_names()[0]}
-    (out / game / "metadata.json").write_text(json.dumps(default, indent=2) + "\n")

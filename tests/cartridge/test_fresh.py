@@ -54,8 +54,9 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
 @pytest.mark.parametrize(
     ("seed", "out", "complaint"),
     [
-        (SEED, "new", f"--seed {SEED}: expected 0 or more, and not {SEED}"),
-        (-1, "new", f"--seed -1: expected 0 or more, and not {SEED}"),
+        (SEED, "new", f"--seed {SEED}: expected 0 or more, of at most 18 digits, and not {SEED}"),
+        (-1, "new", "--seed -1: expected 0 or more"),
+        (10**250, "new", "expected 0 or more, of at most 18 digits"),
         (7, "", "choose another seed or folder"),
         (7, "BrambleDash7-Genesis-v0/file", r"cannot write .*it is a file"),
     ],
@@ -88,7 +89,7 @@ def test_training_acts_are_not_packed_as_new_ones(monkeypatch, capsys):
     for seeds in (["1001", str(SEED)], ["--", "-3"]):
         with pytest.raises(SystemExit, match="2"):
             web.acts.main(seeds)
-        assert "expected 0 or more, and not" in capsys.readouterr().err
+        assert "expected 0 or more, of at most 18 digits, and not" in capsys.readouterr().err
 
 
 def test_what_was_stopped_is_made_whole_by_the_same_command(monkeypatch, tmp_path):
@@ -111,6 +112,20 @@ def test_what_was_stopped_is_made_whole_by_the_same_command(monkeypatch, tmp_pat
     assert all(path.exists() for path in fresh.make_all([7, 8, 9], out=tmp_path))
     assert searched == [7, 8, 8, 9]
     assert (tmp_path / "bramble-7-9.csv").read_text().count(",BrambleWood.Act1\n") == 3
+
+
+def test_what_another_process_has_made_meanwhile_stays(monkeypatch, tmp_path):
+    def write(folder, acts):
+        (tmp_path / fresh.game_of(7) / "theirs").mkdir(parents=True)
+        (folder / "acts.pack").touch()
+        return folder / "acts.pack"
+
+    monkeypatch.setattr(fresh, "which", lambda name: None)
+    monkeypatch.setattr(fresh, "finishable", lambda seed: [(act, [1]) for act in all_acts()])
+    monkeypatch.setattr(fresh.pack, "write", write)
+    with pytest.raises(UserError, match="run this again"):
+        list(fresh.make_all([7], out=tmp_path))
+    assert [path.name for path in (tmp_path / fresh.game_of(7)).iterdir()] == ["theirs"]
 
 
 @pytest.mark.usefixtures("console_compiler")
