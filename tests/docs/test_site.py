@@ -18,17 +18,6 @@ def _extension(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
 
 
-def test_links_that_lead_nowhere_are_found(tmp_path):
-    from extension.checks import dead_links
-
-    (tmp_path / "a.html").write_text('<p id="top"><a href="b.html#x">b</a><a href="#top">a</a>')
-    (tmp_path / "b.html").write_text('<a href="a.html#top">a</a><img src="c.png" alt="c">')
-    assert dead_links(tmp_path) == [
-        "a.html: b.html#x leads nowhere",
-        "b.html: c.png leads nowhere",
-    ]
-
-
 def test_words_that_the_search_lacks_are_found(tmp_path):
     from extension.checks import not_found
 
