@@ -55,6 +55,7 @@ def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> Non
         ("retro-agents contest ", ["run", "report", "serve", "play"]),
         ("retro-agents evaluate --epi", ["--episodes"]),
         ("retro-agents contest serve --wall", ["--wall-clock"]),
+        ("retro-agents contest run --levels bramble-te", ["bramble-test"]),
         ("retro-agents doctor --j", ["--json"]),
         ("retro-agents train im", ["impala"]),
         ("retro-agents train rainbow --preset lap", ["laptop"]),
@@ -110,3 +111,6 @@ def test_the_demos_help_does_not_bring_an_old_environment_up_to_date(tmp_path: P
     command = [tmp_path / "scripts" / "demo", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "python scripts/demo.py --help\n")
+    python.write_text("#!/bin/sh\nexit 1\n")  # of an installation that was interrupted
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and "--quick" in done.stdout

@@ -59,6 +59,23 @@ def test_bad_input_is_one_line_and_exit_code_2(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
+def test_an_environment_of_another_place_or_python_is_not_taken(checkout: Path) -> None:
+    assert install(checkout).returncode == 0 and calls(checkout)
+    moved = checkout.rename(checkout.parent / "moved")
+    other = moved / "other"
+    for name, version in ((".venv/bin/python", "3.11"), ("other", "3.12")):
+        (moved / name).write_text(f"#!/bin/sh\necho {version}\n")
+    other.chmod(0o755)
+    for done, says in (
+        (install(moved), f".venv was made in {checkout}"),
+        (install(moved, "--dev", "--cpu"), "2 arguments"),
+    ):
+        assert (done.returncode, calls(moved)) == (2, []) and says in done.stderr
+    (moved / ".venv" / ".place").write_text(f"{moved.resolve()}\n")
+    done = install(moved, PYTHON=str(other))
+    assert done.returncode == 2 and ".venv has Python 3.11, not that of PYTHON=" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("version", "good"), [("3, 10", 0), ("3, 11", 1), ("3, 13", 1), ("3, 14", 0)]
 )
