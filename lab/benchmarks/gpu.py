@@ -60,6 +60,7 @@ def measure(flags: list[str], *, seconds: float, run_dir: str) -> dict[str, floa
     training = Training(config, config.run.num_envs)
     collector, random = training.collector, np.random.default_rng(0)
     spans: list[list[float]] = []
+    torch.cuda.reset_peak_memory_stats()
     with closing(make_envs(config, Group())) as envs:
         seen = training.start(None, envs)
 

@@ -59,7 +59,7 @@ class OneRow(gymnasium.Env[NDArray[np.uint8], np.int64]):
     ) -> tuple[NDArray[np.uint8], Infos]:
         """Begin an episode. seed: also decides the levels of all later ones."""
         super().reset(seed=seed)
-        if seed is not None or self.obs is None or not self.begun:
+        if seed is not None or options or self.obs is None or not self.begun:
             obs, _ = self.envs.reset(seed=seed, options=options)
             self.obs = obs[0]
         self.shown, self.begun = self.obs, False

@@ -1,7 +1,6 @@
 """Types of a config's numbers by range, which `from_dict`, `load_config` and `check` enforce."""
 
 import dataclasses
-import sys
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -10,7 +9,8 @@ from msgspec import Meta
 
 from retro_agents.ground.errors import UserError
 
-LARGEST = sys.float_info.max
+LARGEST = 3e38
+"""Torch computes in single precision, and refuses larger numbers."""
 
 Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
 Natural = Annotated[int, Meta(ge=0, description="a whole number of 0 or more")]

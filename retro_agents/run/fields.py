@@ -33,7 +33,6 @@ def field(
     common: bool = False,
     only_with: str | tuple[str, ...] = (),
     without: str = "",
-    completes: str = "",
     other_names: tuple[str, ...] = (),
     answers: Mapping[str, str] = MappingProxyType({}),
     metavar: str = "",
@@ -46,11 +45,11 @@ def field(
     listed first in the help, among the most used. only_with: the field has an effect only while one
     of these other fields is on, and giving its flag at any other time is an error; each is a name
     or NAME=VALUE, and a field is on unless it is 0, empty, false or "none". without: the same,
-    but while that other field is off. completes: MODULE:FUNCTION that returns the shell's
-    completions. other_names: names of the field in other programs. answers: flags of other programs
-    -> advice to their users. metavar: the name of an argument without a flag; a tuple takes one or
-    more. flag: whether the field has a flag; if not, the run itself sets it. needs: modules of
-    extras without which the field cannot be on; {} in a name stands for the field's value.
+    but while that other field is off. other_names: names of the field in other programs. answers:
+    flags of other programs -> advice to their users. metavar: the name of an argument without a
+    flag; a tuple takes one or more. flag: whether the field has a flag; if not, the run itself sets
+    it. needs: modules of extras without which the field cannot be on; {} in a name stands for the
+    field's value.
     """
     says = dict(locals())
     assert {*roles} <= ROLES.keys(), f"unknown role among {roles}"

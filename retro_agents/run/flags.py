@@ -33,6 +33,8 @@ FILES = {
     "config": "Read a YAML or JSON file; it wins over the preset, and flags over it.",
 }
 """Flags of a command that reads presets and files."""
+SPLITS = "retro_agents.games.retro.splits:split_names"
+"""What completes --levels of every command."""
 METAVARS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH"}
 
 
@@ -64,7 +66,7 @@ class Words:
             _check_names(words, here, self.files)
         parser = self._parser(here, required=not self.helps)
         if "_ARGCOMPLETE" in os.environ:
-            _complete(parser, here, presets)
+            _complete(parser, presets)
         known, rest = parser.parse_known_intermixed_args(words)
         if rest and not self.helps:
             flags = any(word.startswith("--") for word in words[: words.index(rest[0])])
@@ -162,18 +164,16 @@ def groups(here: Mapping[str, Place], files: Sequence[str]) -> dict[str, list[st
     return {**found, **last}
 
 
-def _complete(
-    parser: argparse.ArgumentParser, here: Mapping[str, Place], presets: Sequence[str]
-) -> None:
+def _complete(parser: argparse.ArgumentParser, presets: Sequence[str]) -> None:
     """If the shell asks for completions, print them and exit."""
     import argcomplete
 
     for action in parser._actions:
-        place, options = here.get(action.dest), list(presets if action.dest == "preset" else ())
-        if place and (function := place.says("completes")):
-            options = named(function)()
-        elif str(action.metavar).startswith("{"):
+        options = list(presets if action.dest == "preset" else ())
+        if str(action.metavar).startswith("{"):
             options = re.findall(r"[^{},]+", str(action.metavar))
+        elif action.dest == "levels":
+            options = named(SPLITS)()
         if options:
             action.completer = lambda options=options, **_: options  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)

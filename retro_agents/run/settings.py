@@ -16,7 +16,6 @@ class RunSettings:
         "",
         "contest",
         common=True,
-        completes="retro_agents.games.retro.splits:split_names",
         other_names=("env", "env_id", "env_name"),
     )
     """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits, which are lists of

@@ -1,3 +1,4 @@
+import itertools
 import json
 import random
 
@@ -5,6 +6,8 @@ import pytest
 
 from lab.attack import __main__ as attack
 from lab.attack.hostile import changed, harmed, one_line
+from lab.attack.sessions import session
+from retro_agents.contest.wire.record import Record
 from retro_agents.ground.errors import UserError
 
 
@@ -49,3 +52,14 @@ def test_nearly_all_values_and_bytes_are_changed():
     rng, value, data = random.Random(0), {"a": [1, 2], "b": {"c": "x"}}, bytes(range(99))
     assert sum(repr(changed(rng, value)) != repr(value) for _ in range(100)) > 90
     assert sum(harmed(rng, data) != data for _ in range(100)) > 90
+
+
+def test_steps_that_were_not_stored_are_noticed(tmp_path, monkeypatch):
+    """By the session of the first seed in which a step is played."""
+    for seed in itertools.count():
+        assert session(random.Random(seed), tmp_path / f"{seed}") == ""
+        if json.loads((tmp_path / f"{seed}" / "results" / "result.json").read_text())["steps"]:
+            break
+    monkeypatch.setattr(Record, "add", lambda *_: None)
+    found = (session(random.Random(seed), tmp_path / f"broken-{i}") for i in range(9))
+    assert any("0 steps in the table" in said for said in found)  # steps depend on time

@@ -22,6 +22,10 @@ FAULTS = [
 ]
 
 
+def test_the_faults_by_hand_fit_the_code():
+    assert len(lab.mutants.by_hand()) > 30  # it refuses those that do not
+
+
 def test_every_place_gets_its_fault_but_for_messages_and_assertions(tmp_path, monkeypatch):
     monkeypatch.setattr(lab.mutants, "ROOT", tmp_path)
     (tmp_path / "fragment.py").write_text(CODE)

@@ -204,6 +204,8 @@ MISTAKES = {
         ("BrambleDash-Genesis-v0 RustCavern.Act2 --dir new --timesteps 0", "timesteps"),
         ("BrambleDash-Genesis-v0 RustCavern.Act2 --dir new --wall-clock late", "length of time"),
     ],
+    "train rainbow": [("--levels bramble-test --v-max 1e39", "--v-max 1e+39: expected a finite")],
+    "train impala": [("--levels bramble-test --rho-bar 1e39", "--rho-bar 1e+39: expected a finite")],
     "contest run": [
         ("--agent rainbo", "did you mean 'rainbow'"),
         ("--agent json", "no agent 'json'"),

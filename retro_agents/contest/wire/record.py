@@ -4,7 +4,6 @@ Each episode is written before the agent learns of its end, so no ended episode 
 process is killed. Files and columns of the first two are those of 2018.
 """
 
-import importlib.metadata
 import json
 import os
 import platform
@@ -18,6 +17,7 @@ from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import replace_text
 from retro_agents.ground.processes import signals_held
+from retro_agents.ground.results import installed
 
 LOG_EVERY = 1000
 """Steps between two rows of log.csv."""
@@ -156,7 +156,7 @@ class Record:
 
 def run_facts(level: Level, *, seed: int, backend: str) -> dict[str, Any]:
     """The level, seed, back end and versions of a run, for result.json."""
-    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    versions = {name: installed(name) or "not installed" for name in PACKAGES}
     return {
         "level": str(level),
         "seed": seed,

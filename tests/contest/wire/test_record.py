@@ -42,7 +42,8 @@ def test_score_is_the_mean_of_all_episodes_the_unfinished_one_too(tmp_path):
     assert (found["level"], found["ended"]) == ("toy", "limit")
 
 
-def test_episode_is_in_both_files_as_soon_as_it_ends_with_the_runs_facts(tmp_path):
+def test_episode_is_in_both_files_as_soon_as_it_ends_with_the_runs_facts(tmp_path, monkeypatch):
+    monkeypatch.setattr(record_module, "PACKAGES", (*record_module.PACKAGES, "no-such-package"))
     record = Record(tmp_path, facts={})
     assert result(tmp_path)["mean_return"] is None
     episode(record, 5.0)
@@ -55,6 +56,7 @@ def test_episode_is_in_both_files_as_soon_as_it_ends_with_the_runs_facts(tmp_pat
     assert facts["rom_sha1"] == rom.read_text().split()[0]
     assert (facts["level"], facts["seed"]) == (str(level), 3)
     assert {"python", "stable-retro"} <= set(facts["versions"])
+    assert facts["versions"]["no-such-package"] == "not installed"
 
 
 class Interrupted(BaseException):
