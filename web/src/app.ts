@@ -7,6 +7,7 @@ import { readRecording } from "./game/recording";
 import { CONTEST, FREE, STEADY, type Rule } from "./game/rules";
 import { pack, unpack } from "./game/share";
 import { titleOf, type Act, type World } from "./game/world";
+import type { Brain } from "./nets/brain";
 import { Cast } from "./players/cast";
 import { Coming, Replay, type Player } from "./players/players";
 import { Acts } from "./views/acts";
@@ -39,7 +40,8 @@ export class App {
   private readonly engines: { key: string; engine: Engine }[] = [];
   /** Where episodes on the current act ended. */
   private ends: Place[] = [];
-  private looking = false;
+  /** The net that is asked where it looks. One that was ended does not answer. */
+  private looking: Brain | null = null;
   private shown = "";
   /** The recording that the address names, if any. */
   private recorded: number[] | null = null;
@@ -52,7 +54,10 @@ export class App {
   ) {
     this.state = parse(location.hash, (id) => world.acts.has(id)).state;
     const link = (act: Act) => format({ ...this.state, act: act.id, replay: "" });
-    this.acts = new Acts(world, link, (text) => this.say(text));
+    this.acts = new Acts(world, link, {
+      say: (text) => this.say(text),
+      again: () => this.stage.show(),
+    });
     this.controls = new Controls(this);
     this.learn = new Learn(world, (act, actions) => this.learned(act, actions));
     const side = h("div", { class: "side" }, this.learn.root, this.panel.root);
@@ -173,7 +178,7 @@ export class App {
     clearTimeout(this.timer);
     if (this.shown !== this.state.act) {
       this.ends = [];
-      if (this.shown) this.stage.root.scrollIntoView({ block: "nearest" }); // a card is far below
+      if (this.shown) this.stage.show(); // a card is far below
     }
     this.shown = this.state.act;
     for (const seat of this.stage.seats) if (seat.player instanceof Coming) seat.player.end();
@@ -246,10 +251,10 @@ export class App {
     const screen = this.stage.screens[this.stage.seats.indexOf(seat)];
     const { brain } = seat.hands;
     if (!this.panel.looks || !brain) screen?.look(null);
-    else if (!this.looking && seat === minded) {
-      this.looking = true;
+    else if (this.looking !== brain && seat === minded) {
+      this.looking = brain;
       void brain.saliency(seat.engine.observation()).then((changes) => {
-        setTimeout(() => (this.looking = false), LOOK_EVERY);
+        setTimeout(() => this.looking === brain && (this.looking = null), LOOK_EVERY);
         if (this.panel.looks && this.stage.seats.includes(seat)) screen.look(changes);
       });
     }

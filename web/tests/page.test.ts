@@ -218,14 +218,16 @@ onPage(
 );
 
 onPage(
-  "the game is in sight after an act was chosen on a phone",
+  "the game is in sight after an act was chosen on a phone, be it the one that plays",
   "#/watch?players=run-and-jump",
   async (page) => {
-    await page.locator(".card").last().click();
-    await page.waitForFunction(() => {
-      const { top, bottom } = document.querySelector(".stage")!.getBoundingClientRect();
-      return top >= 0 && bottom <= innerHeight;
-    });
+    for (const card of ['.card[aria-current="true"]', ".card >> nth=-1", ".card >> nth=-1"]) {
+      await page.locator(card).click();
+      await page.waitForFunction(() => {
+        const { top, bottom } = document.querySelector(".stage")!.getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      });
+    }
   },
   PHONE,
 );

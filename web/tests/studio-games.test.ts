@@ -1,8 +1,20 @@
 /** The studio's pages of games in a browser. */
 
+import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { takes } from "./browser";
 import { onPage, picture } from "./studio";
+
+const net = (name: string) => ({
+  path: new URL(`./nets/${name}.onnx`, import.meta.url).pathname,
+  contentType: "application/octet-stream",
+});
+
+/** Wait until the game moves. */
+async function plays(page: Page): Promise<void> {
+  const before = await page.locator(".controls .line").textContent();
+  await page.locator(".controls .line").filter({ hasNotText: before! }).waitFor();
+}
 
 onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump", async (page) => {
   await page.waitForFunction(() =>
@@ -37,6 +49,70 @@ onPage(
     await page.getByLabel("Speed").selectOption("4");
     await page.locator(".screen .banner", { hasText: "1,914 points" }).waitFor();
   },
+);
+
+const FASTER = `#/watch?players=${twice(twice("faster@step-000000001"))}`;
+onPage(
+  "a run's net is asked for anew at each visit, and the one before ends",
+  FASTER,
+  async (page) => {
+    let asked = 0;
+    await page.route(/api\/player/, (route) => {
+      asked++;
+      return route.fulfill(net("gru"));
+    });
+    await page.reload();
+    for (const visit of [1, 2, 3]) {
+      await expect.poll(() => asked).toBe(visit);
+      await page.locator(".name", { hasText: "faster after 1 steps" }).waitFor();
+      await page.locator(".notice").waitFor({ state: "hidden" });
+      await plays(page);
+      await expect.poll(() => page.workers().length).toBe(1);
+      await page.locator("nav a", { hasText: "Runs" }).click();
+      await page.locator(".run[data-run]").first().waitFor();
+      await page.goBack();
+    }
+  },
+);
+
+onPage(
+  "a run's net that comes late does not play for the one that was made anew",
+  FASTER,
+  async (page) => {
+    const asked: ((name: string) => Promise<void>)[] = [];
+    await page.route(/api\/player/, (route) => {
+      asked.push((name) => route.fulfill(net(name)));
+    });
+    await page.reload();
+    await expect.poll(() => asked.length).toBe(1);
+    await page.locator("nav a", { hasText: "Runs" }).click();
+    await page.locator(".run[data-run]").first().waitFor();
+    await page.goBack();
+    await expect.poll(() => asked.length).toBe(2);
+    const late = page.waitForResponse(/api\/player/);
+    await asked[0]("quantiles");
+    await (await late).finished();
+    await page.waitForTimeout(500);
+    await asked[1]("gru");
+    await page.locator(".bars output", { hasText: "%" }).first().waitFor(); // no values
+    await expect.poll(() => page.workers().length).toBe(1);
+  },
+);
+
+onPage(
+  "a recording that is not there is told, and a game plays",
+  FASTER,
+  async (page) => {
+    await page.route(/api\/player/, (route) => route.fulfill(net("gru")));
+    await page.reload();
+    await page.locator(".name", { hasText: "faster after 1 steps" }).waitFor();
+    await page.locator("nav a", { hasText: "Runs" }).click();
+    await page.locator(".run[data-run]").first().waitFor();
+    await page.evaluate(() => (location.hash = "#/watch?run=faster&file=none.bk2"));
+    await page.locator(".notice", { hasText: "there is no such recording" }).waitFor();
+    await plays(page);
+  },
+  { refused: 1 },
 );
 
 onPage(
@@ -87,6 +163,30 @@ onPage(
       ]);
   },
 );
+
+onPage("Back and a link show as many games as they name", "#/live", async (page) => {
+  const asked: (string | null)[] = [];
+  await page.routeWebSocket(/api.stream/, (game) => {
+    asked.push(new URL(game.url()).searchParams.get("other"));
+  });
+  await page.reload();
+  const play = page.locator("button.main");
+  const shown = async (others: string[], panes: number) => {
+    await expect.poll(() => asked).toEqual(others);
+    expect(await page.locator(".pane:visible").count()).toBe(panes);
+  };
+  await play.click();
+  await shown([""], 1);
+  await page.getByLabel("Beside it").fill("rainbow");
+  await play.click();
+  await shown(["", "rainbow"], 2);
+  await page.goBack();
+  await shown(["", "rainbow", ""], 1);
+  await page.goForward();
+  await shown(["", "rainbow", "", "rainbow"], 2);
+  await page.evaluate(() => (location.hash = "#/live?agent=ppo2"));
+  await shown(["", "rainbow", "", "rainbow", ""], 1);
+});
 
 const PAIR = `agent=faster@recordings/60-steps.bk2&other=faster@recordings/24-steps.bk2&level=`;
 onPage(

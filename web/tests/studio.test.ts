@@ -88,6 +88,21 @@ onPage("the form shows its command, and refuses what would not start", "", async
   await page.locator(".start .flaw", { hasText: "--timesteps" }).waitFor();
 });
 
+onPage("a run that is gone leaves no row behind", "", async (page) => {
+  let gone = "";
+  await answering(page, (runs) => runs.filter(({ id }) => id !== gone));
+  const row = page.locator('[data-run="ppo2-1"]');
+  await row.evaluate((element) => Object.assign(window, { row: new WeakRef(element) }));
+  gone = "ppo2-1";
+  await row.waitFor({ state: "detached" });
+  await expect
+    .poll(async () => {
+      await page.requestGC();
+      return page.evaluate("row.deref() === undefined");
+    })
+    .toBe(true);
+});
+
 const LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1";
 onPage("episodes are filtered", "#/episodes?run=ppo2-0", async (page) => {
   await page.getByText("200 episodes of ppo2-0").waitFor();
@@ -99,6 +114,31 @@ onPage("episodes are filtered", "#/episodes?run=ppo2-0", async (page) => {
   await page.getByText("8 episodes of jerk").waitFor();
   expect(await page.getByLabel("Return from").inputValue()).toBe("1400"); // as it still applies
 });
+
+onPage("the address says whose episodes are shown", "#/episodes?run=ppo2-0", async (page) => {
+  await page.getByText("200 episodes of ppo2-0").waitFor();
+  await answering(page, (runs) =>
+    runs.map((run) => (run.id === "jerk" ? { ...run, steps: 0 } : run)),
+  );
+  await page.evaluate(() => (location.hash = "#/episodes?run=jerk"));
+  await page.getByText("40 episodes of jerk").waitFor();
+  expect(await page.getByLabel("Run").inputValue()).toBe("jerk");
+});
+
+onPage(
+  "a run that is gone has no episodes of another",
+  "#/episodes?run=ppo2-0",
+  async (page) => {
+    await page.locator("tbody tr").first().waitFor();
+    await page.evaluate(() => (location.hash = "#/episodes?run=gone"));
+    await page.locator(".notice", { hasText: "there is no such run here" }).waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(0);
+    expect(await page.locator(".ends").textContent()).toBe("");
+    await page.getByLabel("Run").selectOption("ppo2-0");
+    await page.getByText("200 episodes of ppo2-0").waitFor();
+  },
+  { refused: 1 },
+);
 
 onPage("where episodes ended is drawn for each level", "#/episodes?run=ppo2-0", async (page) => {
   const rows = page.locator(".ends .heat-row");

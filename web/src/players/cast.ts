@@ -64,7 +64,9 @@ export class Cast {
       found = (file ?? this.loads.get(id)!()).then((net) =>
         Brain.load(new Uint8Array(net as ArrayBuffer)),
       );
-      found.catch(() => this.brains.delete(id)); // the next try may go well
+      const mine = found;
+      // The next try may go well.
+      mine.catch(() => this.brains.get(id) === mine && this.brains.delete(id));
       this.brains.set(id, found);
     }
     return found;
@@ -77,6 +79,17 @@ export class Cast {
     this.offered.add(id);
   }
 
+  /** Take back what was offered, and end its net: the same id may be offered for another one. */
+  forget(id: string): void {
+    this.brains.get(id)?.then(
+      (brain) => brain.end(),
+      () => {}, // it has ended
+    );
+    for (const known of [this.brains, this.scripts, this.images, this.loads, this.names])
+      known.delete(id);
+    this.offered.delete(id);
+  }
+
   /** Load those of these players that were offered; null if there is nothing to wait for. Throws a
    * sentence for the page if one cannot play. */
   ready(ids: string[]): Promise<unknown> | null {
@@ -87,9 +100,18 @@ export class Cast {
   }
 
   private async meet(id: string): Promise<void> {
-    const found = this.brains.has(id) ? null : await this.loads.get(id)!();
-    if (found && !(found instanceof ArrayBuffer)) this.scripts.set(id, found);
-    else this.fit(id, await this.brain(id, Promise.resolve(found!)));
+    const load = this.loads.get(id);
+    if (!load) return; // it was forgotten, which `player` says
+    const isOffered = () => this.loads.get(id) === load;
+    const found = this.brains.has(id) ? null : await load();
+    if (!isOffered()) return this.meet(id);
+    if (found && !(found instanceof ArrayBuffer)) {
+      this.scripts.set(id, found);
+      return;
+    }
+    const brain = await this.brain(id, Promise.resolve(found!));
+    if (!isOffered()) return this.meet(id);
+    this.fit(id, brain);
   }
 
   /** Frames after which a player's episode ends; 0: as the rules say. */

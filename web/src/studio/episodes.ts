@@ -37,6 +37,7 @@ export class Episodes implements View {
   private readonly given: Record<string, string> = { order: "step", up: "0" };
   private rows: Episode[] = [];
   private count = 0;
+  private opened = 0;
   private asked = 0;
 
   show(query: URLSearchParams): void {
@@ -51,23 +52,40 @@ export class Episodes implements View {
   }
 
   private async open(run: string): Promise<void> {
+    const turn = ++this.opened;
+    let names: string[] = [];
     try {
       const { rows } = await ask<Runs>("runs");
-      const names = rows.filter(({ steps }) => steps).map(({ id }) => id);
-      this.run = names.includes(run) ? run : (names[0] ?? "");
+      if (turn !== this.opened) return;
+      names = rows.filter(({ steps }) => steps).map(({ id }) => id);
+      if (run && !names.includes(run)) names.unshift(run); // has none yet, or is gone
+      this.run = run || (names[0] ?? "");
+      this.clear();
       if (!this.run) {
         this.line.textContent = "No run has an episode yet.";
         return;
       }
-      let answer = await this.load(0);
+      let answer = await this.read(0);
       if (answer && this.given.level && !answer.levels.includes(this.given.level)) {
         delete this.given.level;
-        answer = await this.load(0);
+        answer = await this.read(0);
       }
       if (answer) this.offer(names, answer.levels);
     } catch (error) {
+      if (turn !== this.opened) return;
       this.say((error as Error).message);
+      if (names.length) this.offer(names, []);
     }
+  }
+
+  /** Show nothing of the run before. */
+  private clear(): void {
+    this.say("");
+    this.rows = [];
+    this.line.textContent = "";
+    this.ends.replaceChildren();
+    this.body.replaceChildren();
+    this.more.hidden = this.files.hidden = true;
   }
 
   private set(name: string, value: string): void {
@@ -118,25 +136,33 @@ export class Episodes implements View {
     );
   }
 
-  private async load(from: number): Promise<Answer | null> {
-    const turn = ++this.asked;
+  private async load(from: number): Promise<void> {
     try {
-      const answer = await ask<Answer>("episodes", {
-        ...this.given,
-        run: this.run,
-        from: String(from),
-        ...(from && { until: String(this.count) }),
-      });
-      if (turn !== this.asked) return null;
-      if (!from) this.count = answer.count;
-      this.rows = from ? [...this.rows, ...answer.rows] : answer.rows;
-      this.say("");
-      this.fill(answer);
-      return answer;
+      await this.read(from);
     } catch (error) {
-      if (turn === this.asked) this.say((error as Error).message);
-      return null;
+      this.say((error as Error).message);
     }
+  }
+
+  /** Ask for rows and show them. Returns null if others were asked for meanwhile. */
+  private async read(from: number): Promise<Answer | null> {
+    const turn = ++this.asked;
+    const isNewest = () => turn === this.asked;
+    const query = {
+      ...this.given,
+      run: this.run,
+      from: String(from),
+      ...(from && { until: String(this.count) }),
+    };
+    const answer = await ask<Answer>("episodes", query).catch((error: Error) => {
+      if (isNewest()) throw error;
+    });
+    if (!answer || !isNewest()) return null;
+    if (!from) this.count = answer.count;
+    this.rows = from ? [...this.rows, ...answer.rows] : answer.rows;
+    this.say("");
+    this.fill(answer);
+    return answer;
   }
 
   private fill({ total, ends, files }: Answer): void {

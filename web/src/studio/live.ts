@@ -88,9 +88,12 @@ export class Live implements View {
 
   show(query: URLSearchParams): void {
     void this.offer();
-    for (const name of ["agent", "other", "level", "seed"] as const)
-      if (query.has(name)) this[name].input.value = query.get(name)!;
-    if (query.has("agent")) this.play();
+    const plays = query.has("agent"); // all that it leaves out is then as on a new page
+    for (const name of ["agent", "other", "level", "seed"] as const) {
+      const { input } = this[name];
+      if (plays || query.has(name)) input.value = query.get(name) ?? input.defaultValue;
+    }
+    if (plays) this.play();
   }
 
   hide(): void {
@@ -122,7 +125,7 @@ export class Live implements View {
     const [agent, other, level, seed] = [this.agent, this.other, this.level, this.seed].map(
       ({ input }) => input.value,
     );
-    const hash = `#/live?${queryOf({ agent, ...(other && { other }), level, seed })}`;
+    const hash = `#/live?${queryOf({ agent, other, level, seed })}`;
     if (location.hash === hash) this.play();
     else location.hash = hash;
   }

@@ -20,7 +20,7 @@ interface Calls {
 
 export class Rows {
   readonly root = h("div", { class: "runs", role: "table", "aria-label": "Runs" });
-  private readonly rows = new Map<string, { key: string; element: HTMLElement }>();
+  private rows = new Map<string, { key: string; element: HTMLElement }>();
 
   constructor(private readonly calls: Calls) {}
 
@@ -33,12 +33,14 @@ export class Rows {
       ),
     );
     const focus = document.activeElement?.getAttribute("data-key");
+    const made = this.rows;
+    this.rows = new Map(); // without those that are gone
     const elements = runs.map((run) => {
       const at = marks.chosen.indexOf(run.id);
       const key = JSON.stringify([run, at, marks.open === run.id]);
-      const before = this.rows.get(run.id);
-      if (before?.key === key) return before.element;
-      const element = this.row(run, at, marks.open === run.id);
+      const before = made.get(run.id);
+      const isSame = before?.key === key;
+      const element = isSame ? before.element : this.row(run, at, marks.open === run.id);
       this.rows.set(run.id, { key, element });
       return element;
     });

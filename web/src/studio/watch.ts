@@ -37,6 +37,8 @@ export class Watch implements View {
   private isShown = false;
   private plays = false;
   private paused = false;
+  /** Agents of runs that the cast has, and those that the newest listing named. */
+  private readonly offers: string[] = [];
   private listed: string[] = [];
   private coming: Promise<void> | null = null;
 
@@ -50,7 +52,10 @@ export class Watch implements View {
         if (!this.plays) this.app!.clock.paused = this.paused;
         this.plays = true;
         if (!query.has("file")) return this.app!.follow();
-        return this.replay(query).catch((error: Error) => this.app!.say(error.message));
+        return this.replay(query).catch(async (error: Error) => {
+          await this.app!.follow(); // the game before may be of a net that has ended
+          this.app!.say(error.message);
+        });
       },
       (error: Error) => {
         this.coming = null;
@@ -80,19 +85,21 @@ export class Watch implements View {
   }
 
   private offer(agent: string): void {
-    const id = playerOf(agent);
-    if (agent.includes("@") && !this.cast.names.has(id))
-      this.cast.offer(id, nameOf(agent), () => load(agent));
+    if (!agent.includes("@") || this.offers.includes(agent)) return;
+    this.offers.push(agent);
+    this.cast.offer(playerOf(agent), nameOf(agent), () => load(agent));
   }
 
   private async load(): Promise<void> {
     const agents = (await ask<Agent[]>("agents")).filter(
       ({ levels }) => !levels.startsWith("procgen"),
     );
-    const listed = agents.map(({ id }) => id);
-    for (const id of listed) this.offer(id);
-    for (const id of this.listed) if (!listed.includes(id)) this.cast.names.delete(playerOf(id));
-    this.listed = listed.filter((id) => id.includes("@"));
+    // A run may have been made anew under its name: nothing that was loaded before plays again.
+    const before = this.offers.splice(0);
+    for (const agent of before) this.cast.forget(playerOf(agent));
+    const named = before.filter((agent) => !this.listed.includes(agent)); // by addresses
+    this.listed = agents.map(({ id }) => id);
+    for (const agent of [...this.listed, ...named]) this.offer(agent);
     if (!this.app) {
       this.app = new App(await World.fetch(), this.cast);
       this.app.acceptFiles();

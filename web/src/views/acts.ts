@@ -16,6 +16,13 @@ function picture(engine: Engine, act: Act, canvas: HTMLCanvasElement): void {
   context(canvas).putImageData(image, 0, 0);
 }
 
+interface Calls {
+  /** Show a sentence, or none. */
+  say(text: string): void;
+  /** The act that is played was chosen again. */
+  again(): void;
+}
+
 export class Acts {
   readonly root = h(
     "section",
@@ -29,16 +36,15 @@ export class Acts {
   private marked = "";
   private engine: { of: Uint8Array; engine: Engine } | null = null;
 
-  /** say: shows a sentence, or none. */
   constructor(
     private readonly world: World,
     private readonly link: (act: Act) => string,
-    say: (text: string) => void,
+    private readonly calls: Calls,
   ) {
     const show = (seed: string) =>
       this.show(seed).then(
-        () => say(""),
-        (error: Error) => say(error.message),
+        () => calls.say(""),
+        (error: Error) => calls.say(error.message),
       );
     const own = [...world.acts.values()];
     const first = h("div", {});
@@ -103,7 +109,14 @@ export class Acts {
     );
     const card = h(
       "a",
-      { class: "card", href: this.link(act), "data-act": act.id },
+      {
+        class: "card",
+        href: this.link(act),
+        "data-act": act.id,
+        onclick: ({ ctrlKey, metaKey }: MouseEvent) => {
+          if (act.id === this.marked && !ctrlKey && !metaKey) this.calls.again(); // no new tab
+        },
+      },
       canvas,
       title,
       " ",

@@ -27,6 +27,11 @@ export class Stage {
     requestAnimationFrame(tick);
   }
 
+  /** Bring the games in sight. */
+  show(): void {
+    this.root.scrollIntoView({ block: "nearest" });
+  }
+
   set(seats: Seat[]): void {
     this.seats = seats;
     this.due = seats.map(() => 0);
