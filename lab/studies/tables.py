@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from lab.studies.procgen_pages import course_page, entry_page, texts
+from lab.studies.procgen_pages import HERE, course_page, entry_page, texts
 from lab.studies.published import published_page
 from lab.studies.report import (
     OUT,
@@ -30,7 +30,7 @@ from retro_agents.ground import statistics
 from retro_agents.ground.files import write_text
 from retro_agents.ground.statistics import Runs
 from retro_agents.judging.tables import number, records, table
-from retro_agents.sweeps.study import level_names, short
+from retro_agents.sweeps.study import level_names, read_study, short
 
 NOTES = texts("notes")
 WITH_FORMER = ("contest", "jerk-fresh", "jerk-search")
@@ -59,7 +59,8 @@ def study_page(name: str, result: Mapping[str, Any]) -> str:
         if "origin" in own:
             origins.setdefault(origin(own["origin"]), []).append(kind)
     before = [f"From before, {', '.join(kinds)}: {text}" for text, kinds in origins.items()]
-    parts = [origin(result), *before, *notes(name, [result]), NOTES["notes"], page(result)]
+    parts = [read_study(name, HERE).about, origin(result), *before, *notes(name, [result])]
+    parts += [NOTES["notes"], page(result)]
     return document(f"Study: {name}", f"lab/studies/results/{name}.json", *parts)
 
 
