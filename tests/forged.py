@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from retro_agents.run.manifest import sign, write_json
+from retro_agents.run.manifest import insert_checksum, write_json
 
 
 def forge(folder, name, data):
@@ -19,4 +19,4 @@ def forge_meta(folder, **changes):
     """Change entries of a checkpoint's meta.json."""
     meta = json.loads((folder / "meta.json").read_text()) | changes
     write_json(folder / "meta.json", meta | {"checksum": "0" * 64})
-    sign(folder / "meta.json")
+    insert_checksum(folder / "meta.json")

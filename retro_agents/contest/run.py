@@ -18,11 +18,11 @@ from typing import Any, Literal
 
 from retro_agents.contest.match.agent import Agent, resolve, split_flags
 from retro_agents.contest.match.folder import (
+    claim_folder,
     difference,
     is_over,
     job_folder,
     read_result,
-    same_contest,
 )
 from retro_agents.contest.match.job import Contest, Job
 from retro_agents.contest.match.scores import as_json, markdown, read_scores
@@ -115,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     make_folder(out)
     busy = f"another contest runs in {out}: wait for it, or give another --out"
     with stopped_in_order(), alone_in(out, otherwise=busy) as lock:
-        same_contest(out, facts, planned)
+        claim_folder(out, facts, planned)
         names = shown_names(map(str, levels))
         contest = Contest(out, agent, limits, config.record, facts, lock)
 

@@ -1,4 +1,4 @@
-"""Gymnasium's other two modes of a vector environment: what follows the end of an episode."""
+"""Gymnasium's autoreset modes NEXT_STEP and DISABLED, made of a SAME_STEP environment."""
 
 from typing import Any
 

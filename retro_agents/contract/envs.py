@@ -13,8 +13,8 @@ from retro_agents.ground.memory import check_memory
 Infos = dict[str, Any]
 Step = tuple[NDArray[np.uint8], NDArray[np.floating], NDArray[np.bool_], NDArray[np.bool_], Infos]
 LARGEST_RETURN = 10_000.0
-"""The most that the contest pays on a level: 9,000 for the way, and 1,000 for being at its end at
-once."""
+"""The most that the contest pays on a level: 9,000 for the way to its end, and up to 1,000 for
+being quick."""
 CONTEST_RETURNS = 0.0, LARGEST_RETURN
 """The bounds of a level's return."""
 
@@ -32,7 +32,7 @@ class EnvSpec:
     frame_skip: int
     """Game frames per agent step."""
     rewards: Mapping[str, Any]
-    """The settings that define a reward, by flag; agents never mix transitions of others."""
+    """The settings that define a reward, by name; transitions with other values are never mixed."""
     reward_scale: float = 1.0
     """Factor on the rewards of steps; the returns of episodes are reported without it."""
     steps_back: tuple[int, ...] = ()
@@ -56,7 +56,7 @@ class EnvSpec:
 
 def check_room(spec: EnvSpec, num_envs: int, part: slice = slice(None), *, each: int) -> None:
     """Raises UserError if there is no memory for that part of so many environments. each: bytes
-    that one takes, beside its observation."""
+    that one takes, besides its observation."""
     rows = range(num_envs)[part]
     count, (_, height, width) = rows.stop - rows.start, spec.observation_shape
     check_memory(

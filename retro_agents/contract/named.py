@@ -52,29 +52,29 @@ class OneRow(gymnasium.Env[NDArray[np.uint8], np.int64]):
         self.action_space = whole.single_action_space
         self.obs: NDArray[np.uint8] | None = None
         self.shown: NDArray[np.uint8] | None = None
-        self.begun = False
+        self.next_has_begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
         """Begin an episode. seed: also decides the levels of all later ones."""
         super().reset(seed=seed)
-        if seed is not None or options or self.obs is None or not self.begun:
+        if seed is not None or options or self.obs is None or not self.next_has_begun:
             obs, _ = self.envs.reset(seed=seed, options=options)
             self.obs = obs[0]
-        self.shown, self.begun = self.obs, False
+        self.shown, self.next_has_begun = self.obs, False
         return self.obs, {"level": self.envs.levels[0]}
 
     def step(self, action: Any) -> tuple[NDArray[np.uint8], float, bool, bool, Infos]:
         """One step. Raises ResetNeeded before a reset."""
-        if self.obs is None or self.begun:
+        if self.obs is None or self.next_has_begun:
             raise ResetNeeded("call reset() before the next step")
         level = self.envs.levels[0]
         obs, rewards, terminated, truncated, infos = self.envs.step(np.array([action]))
         info: Infos = {"level": level}
         self.obs = self.shown = obs[0]
-        self.begun = bool(terminated[0] or truncated[0])  # the vector has begun the next episode
-        if self.begun:
+        self.next_has_begun = bool(terminated[0] or truncated[0])  # by SAME_STEP autoreset
+        if self.next_has_begun:
             self.shown = infos["final_obs"][0]
             (episode,) = ended_episodes(infos)
             info["episode_record"] = {name: episode[name] for name in episode if name != "env"}

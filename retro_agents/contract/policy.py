@@ -128,8 +128,8 @@ class ScoringPolicy(Policy, Protocol):
         ...
 
     def outputs(self, images: Tensor) -> dict[str, Tensor]:
-        """The outputs of the exported net by name (`retro-agents export`); a recurrent net's also
-        take its state."""
+        """The outputs of the exported net by name (`retro-agents export`). For a recurrent net
+        the function also takes the net's state."""
         ...
 
 
@@ -142,7 +142,7 @@ class StochasticPolicy(Protocol):
     """Of its net, as PyTorch names it."""
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """The precision of `evaluate`, for many calls."""
+        """A context for many calls of `evaluate`, in which the weights are cast only once."""
         ...
 
     def no_state(self, rows: int) -> Tensor:

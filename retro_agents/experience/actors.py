@@ -1,8 +1,8 @@
 """Actors: each plays environments with a copy of a policy; one learner takes their blocks.
 
 They are processes of Ray, or one actor is in the learner's own process; the learner's loop is the
-same. A dead process is replaced by another, which plays what it had not: a block reaches the
-learner once.
+same. A dead process is replaced by another, which plays the blocks that it owed: each reaches
+the learner once.
 """
 
 import logging
@@ -140,9 +140,9 @@ class RayActors:
     """Actors in processes of Ray.
 
     Each actor has orders for `ahead` + 1 blocks, which its process plays, and `next` takes, in
-    turn. So it waits where the learner is behind, and a block's weights are as old as that. If the
-    process dies, the blocks that it finished are still taken. Then another process takes its place
-    and plays the orders that are left: no block is taken twice.
+    turn. So a process waits if the learner is behind, and plays a block with the weights of the
+    moment when it was ordered. If the process dies, the blocks that it finished are still taken.
+    Then another takes its place and plays the orders that are left: no block is taken twice.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def cutout(images: Tensor, u: Tensor) -> Tensor:
 
 
 def cutout_colour(images: Tensor, u: Tensor) -> Tensor:
-    """Fills such a rectangle with one colour."""
+    """Fills a rectangle, as large as that of `cutout`, with one colour."""
     colour = 255.0 * u[:, None, 4 : 4 + images.shape[2], None, None]
     return torch.where(_rectangle(images, u[:, :4]), colour, images)
 

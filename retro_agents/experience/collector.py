@@ -254,7 +254,7 @@ class Collector:
         return torch.from_numpy(drawn).to(self.device).flatten(0, 1)
 
     def rewards(self, *, scaled: bool) -> NDArray[np.float32]:
-        """The rollout's [T,N]; scaled: divided by the deviation of returns so far."""
+        """The rollout's rewards [T,N]; scaled: divided by the deviation of returns so far."""
         rewards: NDArray[np.float32] = self.rollout.rewards
         return self.return_scale(rewards, self.rollout.ended, self.group) if scaled else rewards
 

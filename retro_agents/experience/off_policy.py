@@ -26,7 +26,7 @@ from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
 BESIDE = 24
-"""Bytes of a step in a replay beside its frame."""
+"""Bytes of a step in a replay besides its frame."""
 
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:

@@ -212,8 +212,8 @@ class Replay:
         return stacked(np.take(self.frames, where, axis=0))
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
-        """Set a batch's priorities from its unweighted losses [B]. A loss that rounding makes
-        negative, as of a divergence, may be below -epsilon, and has the priority 0."""
+        """Set a batch's priorities from its unweighted losses [B]. A loss that cannot be
+        negative, such as a KL divergence, may be rounded to below -epsilon: its priority is 0."""
         if not self.prioritised:
             return
         priorities = np.maximum(losses.astype(np.float64) + self.epsilon, 0.0) ** self.alpha

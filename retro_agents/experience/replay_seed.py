@@ -26,16 +26,16 @@ from retro_agents.run.fields import fields, flag_with
 
 
 def check_made_alike(saved: Checkpoint, ours: EnvSettings, *, instead: str) -> None:
-    """Raises UserError if transitions of a checkpoint were made otherwise than this run makes them.
-    instead: what else to do."""
+    """Raises UserError if a checkpoint's transitions have other rewards or another frame skip than
+    this run's. instead: what else to do."""
     made, spec = flat(saved.config), ours.spec()
     skip = {"frame_skip": spec.frame_skip} if "frame_skip" in made else {}  # Procgen has none
     for name, value in {**spec.rewards, **skip}.items():
         theirs = saved.setting(name)
         if theirs != value:
             raise UserError(
-                f"{saved.folder} remembers transitions of {name} {theirs}, this run makes them "
-                f"of {value}; give {flag_with(name, theirs)}, or {instead}"
+                f"{saved.folder} holds transitions that were made with {name} {theirs}, and this "
+                f"run has {value}; give {flag_with(name, theirs)}, or {instead}"
             )
 
 
@@ -56,7 +56,7 @@ def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSetti
     """Put the newest `count` transitions of a checkpoint into a replay that is empty -> how many.
 
     They are those of its recorded episodes, else of its replay; none where it has neither.
-    Raises UserError if they were made otherwise than this run makes them, or do not fit.
+    Raises UserError as `check_made_alike` does, or if they do not fit.
     """
     episodes, spec = episodes_of(saved), ours.spec()
     check_played_alike(
@@ -77,8 +77,8 @@ def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSetti
 
 
 def seed(replay: Replay, saved: Mapping[str, Any], count: int) -> int:
-    """Take over the newest `count` slots of another replay, its rings dealt out over these; in
-    pieces, where it has fewer.
+    """Take over the newest `count` slots of another replay. Its rings are dealt out over this
+    one's, each in several pieces if they are fewer.
 
     saved: what its `arrays` gave. Returns how many were taken. Call it before the first `add`.
     """

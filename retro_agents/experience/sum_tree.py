@@ -42,7 +42,7 @@ class SumTree:
             above.reshape(-1)[indices] = below[indices].sum(axis=1)
 
     def find(self, masses: Floats) -> Ints:
-        """For each mass in [0,total), the leaf where the running sum passes it; it is never 0."""
+        """For each mass in [0,total), the leaf where the running sum passes it; never one of 0."""
         rows = np.arange(len(masses))
         nodes = np.zeros(len(masses), np.int64)
         for level in reversed(self.levels):

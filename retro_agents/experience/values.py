@@ -31,8 +31,8 @@ def rollout_advantages(
 def endless_advantages(
     collector: Collector, obs: NDArray[np.uint8], bonus: Floats, *, gamma: float, lam: float
 ) -> Floats:
-    """The same by the second value function, of a bonus [T,N] that goes on beyond the ends of
-    episodes. Source: Burda et al., arXiv:1810.12894, section 2.3."""
+    """The advantages by the second value function, of a bonus [T,N] whose returns go on beyond the
+    ends of episodes. Source: Burda et al., arXiv:1810.12894, section 2.3."""
     values, reached = _values(collector)[..., 1], next_values(collector, obs)[..., 1]
     never = np.zeros(bonus.shape, bool)
     return generalised_advantages(bonus, values, reached, never, never, gamma=gamma, lam=lam)
@@ -60,7 +60,7 @@ def next_values(collector: Collector, obs: NDArray[np.uint8]) -> Floats:
 
 
 def _values(collector: Collector) -> Floats:
-    """Of the rollout, [T,N] or [T,N,2]."""
+    """The values of the rollout's states, [T,N] or [T,N,2]."""
     values: Floats = collector.rollout.values.cpu().numpy()
     return values
 

@@ -78,7 +78,7 @@ class StoredArrays(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         stored, pieces = self.stored[name], self.pieces(name)
-        begin = [*itertools.islice(pieces, 1)]  # raises Damaged if only meta.json claims its size
+        begin = [*itertools.islice(pieces, 1)]  # verifies the size that meta.json claims
         size = stored.dtype.itemsize * math.prod(stored.shape)
         check_memory(size, str(stored.path), instead="free some, or use another checkpoint")
         out = np.empty(stored.shape, stored.dtype)

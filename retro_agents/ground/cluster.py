@@ -53,7 +53,7 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
 
 @contextmanager
 def own_sigterm() -> Iterator[None]:
-    """Undoes what Ray makes of SIGTERM, which is to end this process before it could save."""
+    """Restores this process's handler of SIGTERM: Ray's would end it before it could save."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield

@@ -83,8 +83,8 @@ def acts_in_bf16(precision: str, device: torch.device) -> bool:
 
 @contextlib.contextmanager
 def memory_for(what: str, *, instead: str, size: float = 0.0) -> Iterator[None]:
-    """Raises UserError, "no memory for {what}; {instead}", if an allocation within fails, or at
-    once if so many bytes are not free: Linux gives memory that it does not have."""
+    """Raises UserError, "no memory for {what}; {instead}", if an allocation in the block
+    fails, or at once if `size` bytes are not free: Linux overcommits memory."""
     check_memory(size, what, instead=instead)
     try:
         yield

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def any_backend() -> Iterator[None]:
-    """Lets matplotlib be imported whatever MPLBACKEND says: Jupyter exports the name of its own
-    back end, with which matplotlib cannot be imported where that is not installed."""
+    """Lets matplotlib be imported whatever MPLBACKEND says: Jupyter sets it to a back end of its
+    own, and where that is not installed, importing matplotlib fails."""
     named = os.environ.pop("MPLBACKEND", None)
     try:
         yield

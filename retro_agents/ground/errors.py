@@ -68,8 +68,8 @@ class Diverged(UserError):  # noqa: N818
 
 
 def need(*modules: str) -> None:
-    """Raises ModuleNotFoundError, from which `command` makes a line, if one of these modules is not
-    installed. To be called before anything is made, or played, that only then needs them."""
+    """Raises ModuleNotFoundError, which `command` prints as a line, if one of these modules is not
+    installed. Call it before long work that needs them only at its end."""
     for name in modules:
         there = sys.modules[name] if name in sys.modules else find_spec(name)
         if there is None:
@@ -95,7 +95,7 @@ MEMORY = (
     *("cannot allocate memory", "can't allocate memory", "not enough memory", "out of memory"),
     *("failed to map segment", "can't start new thread", "insufficient memory"),
 )
-"""What errors of libraries say that got no memory."""
+"""Parts of the messages of libraries that could not allocate memory."""
 
 
 def limit_of(error: Exception) -> str | None:

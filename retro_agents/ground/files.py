@@ -55,7 +55,7 @@ def beside(path: Path, name: str) -> Path:
 
 
 UNSYNCED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-"""Errors of file systems that cannot sync a file or a folder, such as some of networks."""
+"""Errors of file systems that cannot sync a file or a folder, such as some network file systems."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors of a full disk."""
 
@@ -178,7 +178,7 @@ def drafted_folder(folder: Path) -> Iterator[Path]:
 
 
 def folders_of(text: str) -> list[str]:
-    """The folders that commas join. A folder's own name may have some, as that of a sweep's run."""
+    """The folders that commas join; a folder's own name may have commas too, as a sweep's run."""
     found, rest = [], ""
     for part in text.split(","):
         rest = f"{rest},{part}" if rest else part

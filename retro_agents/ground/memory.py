@@ -11,8 +11,8 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> float:
-    """Returns the bytes that this process may still take: of the machine, of its container, and of
-    `ulimit -v`; inf where none of them is known."""
+    """Returns the bytes that this process may still take: the least that the machine, its container
+    and `ulimit -v` leave; inf where none of them is known."""
     limits = [float("inf")]
     with suppress(OSError, ValueError, StopIteration):
         limits.append(1024 * _entry(MEMINFO, "MemAvailable:"))

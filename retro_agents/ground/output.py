@@ -52,7 +52,7 @@ def printable(text: str) -> str:
 @contextmanager
 def lasting_output() -> Iterator[None]:
     """Makes standard output and standard error `Lasting`. At the end, if standard output could not
-    be written, exits with 1: with a line on stderr, unless its reader is gone."""
+    be written, exits with 1, and says why on stderr unless it was a pipe that nobody reads."""
     if isinstance(sys.stdout, Lasting):  # a command within a command
         yield
         return

@@ -30,7 +30,7 @@ def ended(
     stopping: threading.Event | None = None,
     environment: Mapping[str, str] = NOTHING,
 ) -> tuple[int, float]:
-    """Wait for a command -> its exit code, and the CPU seconds that it and its own processes took.
+    """Run a command to its end -> its exit code, and the CPU seconds that it and its children took.
 
     out: takes what it prints; errors: what it prints on stderr, by default `out` too. Whatever
     interrupts this, or another thread that sets `stopping`, ends the command as well, which saves

@@ -94,7 +94,7 @@ def interquartile_mean(runs: Runs) -> float:
 
 
 def interquartile_interval(runs: Runs) -> Interval:
-    """Its interval, by a bootstrap over seeds within each level."""
+    """The interval of `interquartile_mean`, by a bootstrap over seeds within each level."""
     return _bootstrap(_by_level(runs), _trimmed)
 
 
@@ -107,8 +107,8 @@ def improvement(one: Runs, other: Runs) -> float:
 
 
 def improvement_interval(one: Runs, other: Runs) -> Interval:
-    """Its interval, by a bootstrap over seeds within each level; unknown where all runs of one beat
-    all of the other, since all draws agree there."""
+    """The interval of `improvement`, by a bootstrap over seeds within each level; unknown where all
+    runs of one beat all of the other, since all draws agree there."""
     first, second = map(_by_level, shared(one, other))
     pairs = max((len(a) * len(b) for a, b in zip(first, second, strict=True)), default=0)
     low, high = _bootstrap([*first, *second], _better, numbers=pairs)
@@ -164,8 +164,8 @@ def _better(*levels: NDArray[np.float64], axis: int) -> Any:
 def _bootstrap(
     samples: Sequence[NDArray[np.float64]], statistic: Any, *, numbers: int = 0
 ) -> Interval:
-    """Percentiles of `statistic` over stratified resamples: each sample is a stratum. numbers: that
-    it holds at once for each resample, if more than the samples have."""
+    """Percentiles of `statistic` over stratified resamples: each sample is a stratum. numbers: how
+    many values it holds at once for each resample, if more than the samples have."""
     from scipy import stats
 
     if not samples or min(map(len, samples)) < 2:

@@ -63,7 +63,7 @@ def returns_of(
     policy: Policy, levels: str, settings: EnvSettings, *, episodes: int, seed: int, play: Play
 ) -> NDArray[np.float64]:
     """The returns of each level's episodes in one way to play, [levels, episodes]. An episode ends
-    after 20 seconds without progress, where rows can be reset by themselves."""
+    after 20 seconds without progress, where single rows can be reset."""
     names, found = level_names(levels), []
     for begin in range(0, len(names), SIDE_BY_SIDE):
         some = names[begin : begin + SIDE_BY_SIDE]

@@ -90,14 +90,14 @@ def runs(folder: Path) -> Iterator[str]:
     for run in found:
         saved = complete_checkpoints(run / "checkpoints")
         starts = provenance.read(run)
-        told = [str(starts[0].get("agent", ""))] if starts else []
-        told += [levels] if (levels := levels_of(run / "config.json")) else []
-        told.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
-        told += [f"mean return {number(mean)}"] if (mean := last_return(run)) is not None else []
+        facts = [str(starts[0].get("agent", ""))] if starts else []
+        facts += [levels] if (levels := levels_of(run / "config.json")) else []
+        facts.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
+        facts += [f"mean return {number(mean)}"] if (mean := last_return(run)) is not None else []
         began = starts[0].get("begun") if starts else None
         with suppress(ValueError, TypeError):  # a damaged file tells no time
-            told += [age(datetime.fromisoformat(began))] if began else []
-        yield f"{run}  {', '.join(told)}"
+            facts += [age(datetime.fromisoformat(began))] if began else []
+        yield f"{run}  {', '.join(facts)}"
 
 
 def is_run(folder: Path, *, below: Path) -> bool:

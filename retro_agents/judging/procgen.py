@@ -146,9 +146,9 @@ def scores(
         make = partial(make_vec, game, num_envs=count, config=settings, seed=seed)
         with aside(seed):
             sight = measure(policy, make, episodes=episodes, seed=seed, play=config.play)
-        told = {name: score(sight.played[name], game, mode) for name in PLAYS[1:]}
+        others = {name: score(sight.played[name], game, mode) for name in PLAYS[1:]}
         own = compared(sight.played[PLAYS[0]], game, settings, train)
-        rows[game] = {**own, "sight": told}
+        rows[game] = {**own, "sight": others}
     return rows
 
 

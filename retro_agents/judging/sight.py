@@ -20,11 +20,11 @@ from retro_agents.contract.policy import Actions, Flags, Images, Play, Policy
 
 PLAYS = ("seeing", "shuffled", "blind")
 ROWS = 16
-"""Maximum number of parallel environments, unless there are more levels: rows whose episodes end
-early idle until the last has ended."""
+"""Maximum number of parallel environments, unless there are more levels: rows that have played
+their episodes play on in vain until the last one has."""
 PATIENCE = 300
-"""Agent steps without a new highest return after which a run's own test truncates an episode, if
-rows reset by themselves."""
+"""Agent steps without a new highest return after which a run's own test, or `choose-play`, cuts an
+episode, where single rows can be reset."""
 MOMENTS, APART = 16, 16
 """Number of frames of each row kept for the others, and agent steps between two of them: rows that
 play one level in step would otherwise be shown almost their own frame."""

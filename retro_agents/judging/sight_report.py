@@ -40,7 +40,7 @@ def sight_of(
     `retro_agents.judging.sight.measure`."""
     test = partial(tested, policy, levels, settings, episodes=episodes, **options)
     names = settings.spec().action_names
-    return {way: told(test(play=how), levels, names) for way, how in WAYS.items()}
+    return {way: numbers_of(test(play=how), levels, names) for way, how in WAYS.items()}
 
 
 def tested(
@@ -74,7 +74,7 @@ def check_testable(policy: Policy, name: str, *, levels: int, episodes: int) -> 
         )
 
 
-def told(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:
+def numbers_of(sight: Sight, levels: Sequence[str], action_names: Sequence[str]) -> dict[str, Any]:
     """A test's numbers, for rows to which the levels were dealt in turn."""
     runs = {name: by_level(sight.returns(name), levels) for name in PLAYS}
     samples = {name: statistics.seed_means(of) for name, of in runs.items()}

@@ -23,7 +23,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) 
 
 
 def records(rows: Sequence[Mapping[str, str]], *, left: int = 1) -> str:
-    """The same for rows that name their columns and may lack some; "" if there are no rows."""
+    """A Markdown table of rows that name their columns and may lack some; "" without rows."""
     head = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[row.get(name, "") for name in head] for row in rows]
     return table(head, cells, left=left) if rows else ""
@@ -32,7 +32,7 @@ def records(rows: Sequence[Mapping[str, str]], *, left: int = 1) -> str:
 def terminal_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
 ) -> Table:
-    """The same for a terminal, with `left` columns left-aligned. An empty row draws a line."""
+    """A table for a terminal, with `left` columns left-aligned. An empty row draws a line."""
     shown = Table(
         title=escape(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )

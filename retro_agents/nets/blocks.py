@@ -58,7 +58,7 @@ class SelfAttention(nn.Module):
     """Attention between all positions of the image: x + γ attention(x). [B,C,H,W] -> same.
 
     γ is learned and begins at 0, so an untrained layer changes nothing.
-    Source: Zhang et al., arXiv:1805.08318 (SAGAN), with an eighth of the channels for the match.
+    Source: Zhang et al., arXiv:1805.08318 (SAGAN), queries and keys of an eighth of the channels.
     """
 
     def __init__(self, channels: int) -> None:
@@ -85,7 +85,7 @@ class FrameAttention(nn.Module):
     frames' values, weighted. [B,F,C,H,W] -> [B,C,H,W].
 
     Each frame is told apart by a learned vector for its place in the stack, which begins at 0.
-    Source: Vaswani et al., arXiv:1706.03762, eq. 1, with an eighth of the channels for the match.
+    Source: Vaswani et al., arXiv:1706.03762, eq. 1, queries and keys of an eighth of the channels.
     """
 
     def __init__(self, channels: int, frames: int) -> None:

@@ -30,12 +30,12 @@ Config = TypeVar("Config")
 
 def acting(act: Act) -> Act:
     """Makes an agent's `act` accept a single observation, and use one thread where more do not pay
-    (see `NetAgent.alone`)."""
+    (see `NetAgent.acting_threads`)."""
 
     @one_or_many
     @functools.wraps(act)
     def wrapped(self: Any, obs: Images, **options: Any) -> Actions:
-        with self.alone(len(obs)):
+        with self.acting_threads(len(obs)):
             return act(self, obs, **options)
 
     return cast("Act", wrapped)
@@ -93,7 +93,7 @@ class NetAgent(Generic[Net, Config]):
         agent.loaded, agent.env_steps = True, saved.counters["env_steps"]
         return agent
 
-    def alone(self, rows: int) -> AbstractContextManager[None]:
+    def acting_threads(self, rows: int) -> AbstractContextManager[None]:
         """The context in which so many rows are acted on: a loaded agent needs one thread for few.
         One that is trained keeps its threads, and so its rounding."""
         few = self.loaded and rows < FEW_ROWS and self.device.type == "cpu"

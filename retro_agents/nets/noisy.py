@@ -15,7 +15,7 @@ from torch import Tensor, nn
 # One layer's noise: (on its inputs [in] or [B,in], on its outputs [out] or [B,out]).
 Noise = tuple[Tensor, Tensor]
 Noises = Sequence[Noise | None]
-"""Of a net's layers, in their order."""
+"""The noise of a net's layers, in their order."""
 
 ROWS = 128
 """Rows with the same noise from which it is faster to build the noisy matrix."""

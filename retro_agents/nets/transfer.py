@@ -18,7 +18,7 @@ from retro_agents.run.distrust import reading
 
 PREFIX = "encoder."
 WEIGHTLESS = "encoder_parts", "widths"
-"""Settings by which nets of equal weights differ."""
+"""Settings of a net that the names and shapes of its weights need not show."""
 
 
 def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) -> None:

@@ -1,7 +1,7 @@
 """What an agent package offers to code that knows only its name: one written protocol.
 
-A checkpoint names its agent, and may come from anybody. So `find` takes no package for an agent
-because of where it lies: see there.
+A checkpoint names its agent, and may come from anybody. So `find` accepts no package merely
+because Python finds it, and imports none.
 """
 
 from __future__ import annotations

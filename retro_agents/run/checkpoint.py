@@ -56,7 +56,7 @@ TABLES = ("metrics.csv", "episodes.csv")
 @final
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """The contents of a checkpoint folder. `arrays` are read from disk on first use."""
+    """The contents of a checkpoint folder. `arrays` are read from disk at each access."""
 
     folder: Path
     agent: str
@@ -225,8 +225,8 @@ def _tensors(path: Path, data: bytes) -> dict[str, torch.Tensor]:
 
 
 def load_to_resume(run_dir: Path | str) -> Checkpoint:
-    """A run's newest intact checkpoint. Newer ones that are damaged are set aside, with a warning
-    on stderr, as for rows that the run's tables have lost.
+    """A run's newest intact checkpoint. Newer ones that are damaged are set aside. Warns on stderr
+    of these, and of rows that the run's tables have lost.
 
     Raises UserError if there is none.
     """
@@ -278,7 +278,7 @@ def latest_checkpoint(path: Path | str) -> Path:
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
     if re.fullmatch(r"[\w.]+:[A-Za-z_]\w*", str(path)) and not path.exists():
-        reason = "a function plays in `retro-agents contest run` alone, and levels go to --levels"
+        reason = "only `retro-agents contest run` plays a function, and levels go to --levels"
     named = [agent for agent in AGENTS if shipped(agent)]
     meant = get_close_matches(str(path), named, n=1)
     raise UserError(

@@ -74,9 +74,9 @@ def _filled(cls: Any, values: Mapping[str, Any], before: Any) -> Any:
     here = places(cls, everything)
     if unknown := [name for name in given if name not in here]:
         said = [_instead(name, cls, here) for name in unknown]
-        told = [f"unknown field {unknown[0]!r} for {cls.__name__}; {said[0]}"]
-        told += [f"{name!r}: {text}" for name, text in zip(unknown[1:], said[1:], strict=True)]
-        raise UserError("; ".join(told))
+        messages = [f"unknown field {unknown[0]!r} for {cls.__name__}; {said[0]}"]
+        messages += [f"{name!r}: {text}" for name, text in zip(unknown[1:], said[1:], strict=True)]
+        raise UserError("; ".join(messages))
     whole = {}
     for name, part in sections(cls, everything).items():
         mine = {k: value for k, value in given.items() if here[k].owner is part}

@@ -16,9 +16,9 @@ DAMAGED = ".damaged"
 
 @contextlib.contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """For what an agent does with a checkpoint's contents: whatever it cannot use of them becomes
-    Damaged. A checkpoint may come from anybody, with any contents under right checksums. A lack of
-    memory, or of an extra, is a UserError, because the checkpoint may be good."""
+    """Turns an agent's errors about a checkpoint's contents into Damaged: the checkpoint may come
+    from anybody, with any contents under valid checksums. A lack of memory, or of an extra, becomes
+    a UserError, because the checkpoint may be good."""
     try:
         yield
     except (UserError, NotImplementedError, OSError):

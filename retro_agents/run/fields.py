@@ -44,12 +44,12 @@ def field(
     roles: of ROLES. group: the title in the help of this field and of those after it. common:
     listed first in the help, among the most used. only_with: the field has an effect only while one
     of these other fields is on, and giving its flag at any other time is an error; each is a name
-    or NAME=VALUE, and a field is on unless it is 0, empty, false or "none". without: the same,
-    but while that other field is off. other_names: names of the field in other programs. answers:
-    flags of other programs -> advice to their users. metavar: the name of an argument without a
-    flag; a tuple takes one or more. flag: whether the field has a flag; if not, the run itself sets
-    it. needs: modules of extras without which the field cannot be on; {} in a name stands for the
-    field's value.
+    or NAME=VALUE, and a field is on unless it is 0, empty, false or "none". without: this
+    field has no effect while that other one is on. other_names: names of the field in other
+    programs. answers: flags of other programs -> advice to their users. metavar: the name of an
+    argument without a flag; a tuple takes one or more. flag: whether the field has a flag; if not,
+    the run itself sets it. needs: modules of extras without which the field cannot be on; {} in a
+    name stands for the field's value.
     """
     says = dict(locals())
     assert {*roles} <= ROLES.keys(), f"unknown role among {roles}"
@@ -133,8 +133,8 @@ def places(config: Any, values: Mapping[str, Any] = NOTHING) -> dict[str, Place]
 
 
 def kinds(cls: Any) -> dict[str, dict[str, Place]]:
-    """Purpose of a config's class, in words -> its fields then; a single one if no section depends
-    on values."""
+    """Kind of the config, in words -> the fields that the class has then; a single kind, "", if no
+    section depends on values."""
     found = {
         kind: places(cls, values)
         for one in dataclasses.fields(cls)

@@ -152,10 +152,10 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
 def interruptible(
     path: Path | str, *, rank: int = 0, size: int = 1, hint: str = ""
 ) -> Iterator[Callable[[], bool]]:
-    """Yields a function that says whether Ctrl-C was pressed, or SIGTERM came, as from a cluster
-    whose time is up, or SIGHUP, as from a terminal that is closed: the loop should then end and
-    save a checkpoint. A second time ends the run at once. When it has ended, a KeyboardInterrupt
-    says how to resume.
+    """Yields a function that says whether the loop should end and save a checkpoint: after Ctrl-C,
+    SIGTERM (as from a cluster whose time is up) or SIGHUP (as from a terminal that is closed). A
+    second signal ends the run at once. When it has ended after a signal, a KeyboardInterrupt says
+    how to resume.
 
     rank, size: in a run of several processes only rank 0 reacts to Ctrl-C; the others ignore it and
     stop when rank 0 does. The other signals stop all of them at once, without a checkpoint. hint:

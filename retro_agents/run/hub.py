@@ -99,7 +99,7 @@ def push(
 ) -> str:
     """Upload a checkpoint, or a run's latest, as OWNER/NAME -> its address. film: shown as its
     replay; result: an evaluation's, whose scores go on the card. Raises UserError if a file is
-    none of these, or if the Hub refuses it."""
+    missing or damaged, and the Hub's own errors."""
     from huggingface_hub import HfApi
 
     if film is not None and not film.is_file():
@@ -128,8 +128,8 @@ def push(
 
 
 def pull(name: str, folder: Path) -> Path:
-    """Fetch OWNER/NAME into a new folder, which `load_agent` reads -> the folder. Raises UserError
-    if the folder exists or no checkpoint is found. Called again, it resumes a download."""
+    """Fetch OWNER/NAME into a new folder -> the folder. Called again, it resumes. Raises UserError
+    if the folder exists or no intact checkpoint is fetched, and the Hub's own errors."""
     from huggingface_hub import hf_hub_download, snapshot_download
 
     if folder.exists():

@@ -20,7 +20,7 @@ VERSION = 2
 MOST_BYTES = 1 << 20
 """Largest meta.json that is read; one has about a kilobyte."""
 FILE = re.compile(r"config\.json|state\.msgpack|[A-Za-z0-9_-]+\.(safetensors|npy\.zst)")
-"""Names of the files that a checkpoint may hold, beside meta.json."""
+"""Names of the files that a checkpoint may hold, besides meta.json."""
 CHECKSUM = re.compile(rb'(?<="checksum": ")[0-9a-f]{64}(?=")')
 
 Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -84,11 +84,11 @@ def write_manifest(
     whole = {name: int(count) for name, count in counters.items()}
     manifest = Manifest(FORMAT, VERSION, agent, whole, files, dict(tables), "0" * 64)
     write_json(folder / NAME, msgspec.to_builtins(manifest))
-    sign(folder / NAME)
-    entry(folder / NAME)
+    insert_checksum(folder / NAME)
+    entry(folder / NAME)  # forces it to the disk
 
 
-def sign(path: Path) -> None:
+def insert_checksum(path: Path) -> None:
     """Writes the checksum into a meta.json."""
     data = path.read_bytes()
     path.write_bytes(CHECKSUM.sub(checksum(data), data))
@@ -142,7 +142,7 @@ def check(folder: Path, manifest: Manifest) -> None:
         array = name.endswith(".npy.zst")
         described = facts.dtype is not None and facts.shape is not None
         if not FILE.fullmatch(name) or described != array:
-            raise damage(f"checkpoint {folder} has no such file as {name!r}", folder)
+            raise damage(f"meta.json of checkpoint {folder} has a bad entry for {name!r}", folder)
 
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:

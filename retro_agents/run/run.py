@@ -170,8 +170,8 @@ class Run:
     ) -> None:
         """Reports a step of the loop, and judges the agent and saves a checkpoint if these are due.
 
-        values: metrics. If there are any, or the judge has some, they become a row, with `others`
-        beside them. timing: for timing.csv. Raises Diverged if a metric of learning is not finite.
+        values: metrics. If there are any, or the judge has some, they become a row. others: more
+        numbers for it. timing: for timing.csv. Raises Diverged if a learning metric is not finite.
         """
         if self.reports is not None:
             for episode in episodes:

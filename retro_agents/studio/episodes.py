@@ -35,9 +35,9 @@ def number(given: Given, name: str, otherwise: float) -> float:
 
 
 def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
-    """The episodes that fit: levels (all of the run's), count (of the table), total, rows from
-    `from` on in the given order, each with the name of its recording or "", and of those that fit
-    the newest ends: level, progress and finished.
+    """The episodes that fit what is given, by name: levels (all of the run's); count (rows of the
+    table); total (episodes that fit); rows (of these, from `from` on in the given order, each with
+    the name of its recording or ""); ends (level, progress and finished of the newest that fit).
 
     given: level, least and most (return), ended (finished or lost), order (a column), up (1:
     ascending), from, until (a count: later episodes are left out). Raises UserError if the table

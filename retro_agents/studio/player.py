@@ -24,7 +24,7 @@ from retro_agents.studio.mind import Looks, thought
 MESSAGE = struct.Struct("<cII")
 """A letter, the number of the episode, and the length of what follows."""
 LATE = 0.25
-"""Seconds that are not caught up with."""
+"""The longest delay, in seconds, that is made up for; what exceeds it is dropped."""
 
 
 class Order(msgspec.Struct):

@@ -118,7 +118,7 @@ def words_of(wanted: Wanted | Match, root: Path, agents: Agents) -> list[str]:
 
 
 def run_words(wanted: Wanted, root: Path) -> list[str]:
-    """The same of a run."""
+    """A run's module and its arguments. Raises UserError if they are bad."""
     if wanted.agent not in AGENTS:
         raise UserError(f"no agent {wanted.agent!r}: choose one of {', '.join(AGENTS)}")
     folder = free(root, wanted.name)

@@ -60,7 +60,7 @@ def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
                 raise
             except ray.exceptions.RayError as error:
                 reason = str(error).partition("\n")[0]
-                raise UserError(f"Ray lost it ({reason}); give the same command again") from None
+                raise UserError(f"Ray lost the run ({reason}); give the command again") from None
 
         yield {"play": there, "stop": lambda: [ray.cancel(one) for one in begun]}
 

@@ -14,7 +14,7 @@ from retro_agents.run.fields import field, fields, fixed
 from retro_agents.sweeps.study import named_file
 
 PLANS = Path("lab/plans")
-"""Of a checkout of the project, from whose folder a plan may be named."""
+"""Folder of the plans that can be given by name, if a command starts in a checkout."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -94,14 +94,14 @@ def last_score(folder: Path, names: Sequence[str]) -> float:
     """The mean of a run's scores in the last tenth of its steps; its last score if they have none.
     Raises UserError if the run has no score."""
     if not (found := scores(folder, names)):
-        raise UserError(f"{folder} has metrics of no score; give more steps, and another --out")
+        raise UserError(f"{folder}/metrics.csv holds no score; give more steps, and another --out")
     end = (1 - LAST) * read_columns(folder / "metrics.csv")["step"].max()
     last = [score for step, score in found.items() if step > end]
     return float(np.mean(last or [*found.values()][-1:]))
 
 
 class Search:
-    """The trials of one search: asked of Optuna, run, and told."""
+    """The trials of one search: drawn by Optuna, trained, and reported to it."""
 
     def __init__(self, config: SweepConfig, space: Space) -> None:
         import optuna
@@ -144,7 +144,7 @@ class Search:
         return trial
 
     def trials(self) -> list[Any]:
-        """All trials but those that went on under another number."""
+        """All trials but those that failed, or that `take_up` has queued under another number."""
         gone = self.optuna.trial.TrialState.FAIL
         return [one for one in self.study.get_trials(deepcopy=False) if one.state != gone]
 
@@ -161,14 +161,14 @@ class Search:
         """Train a trial's run, and stop it if it falls behind. Returns its `last_score`; None if it
         was stopped."""
         study, cell = self.study_of(trial)
-        stopping, told = self.stopping[trial.number], set[int]()
+        stopping, reported = self.stopping[trial.number], set[int]()
         out = self.config.out.resolve()
         folder = out / cell.name
         is_behind = False
         with ThreadPoolExecutor(1) as one:
             playing = one.submit(play, study, cell, out, threads=threads, stopping=stopping)
             while not is_behind and wait([playing], timeout=SECONDS).not_done:
-                is_behind = self.falls_behind(trial, folder, told)
+                is_behind = self.falls_behind(trial, folder, reported)
             if is_behind:
                 stopping.set()
             try:
@@ -178,16 +178,16 @@ class Search:
                     raise
         if is_behind:
             return None
-        self.falls_behind(trial, folder, told)
+        self.falls_behind(trial, folder, reported)
         return last_score(folder, self.names)
 
-    def falls_behind(self, trial: Any, folder: Path, told: set[int]) -> bool:
+    def falls_behind(self, trial: Any, folder: Path, reported: set[int]) -> bool:
         """Report new scores of a run. Returns whether it is to be stopped."""
         for step, score in scores(folder, self.names).items():
-            if step not in told:
-                told.add(step)
+            if step not in reported:
+                reported.add(step)
                 trial.report(score, step)
-        return bool(told) and bool(trial.should_prune())
+        return bool(reported) and bool(trial.should_prune())
 
 
 def run(config: SweepConfig) -> None:
@@ -230,7 +230,7 @@ def work(search: Search) -> list[str]:
                         score = future.result()
                         state = states.PRUNED if score is None else states.COMPLETE
                         search.study.tell(trial, score, state)
-                        print(f"done: {told(trial.user_attrs['folder'], trial.params, score)}")
+                        print(f"done: {summary(trial.user_attrs['folder'], trial.params, score)}")
                     except UserError as error:
                         search.study.tell(trial, state=states.FAIL)
                         failed.append(str(error))
@@ -240,10 +240,10 @@ def work(search: Search) -> list[str]:
             raise
 
 
-def told(name: str, values: Mapping[str, Any], score: float | None) -> str:
+def summary(name: str, values: Mapping[str, Any], score: float | None) -> str:
     """A trial in one line."""
-    said = ", ".join(f"{field} {shown(value)}" for field, value in values.items())
-    return f"{name}: {said}: {'stopped early' if score is None else f'return {number(score)}'}"
+    drawn = ", ".join(f"{field} {shown(value)}" for field, value in values.items())
+    return f"{name}: {drawn}: {'stopped early' if score is None else f'return {number(score)}'}"
 
 
 def shown(value: Any) -> str:

@@ -44,7 +44,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     together: bool = False
     """One run plays all levels, instead of one run per level."""
     last: tuple[str, ...] = ()
-    """Columns of metrics.csv whose mean over the last tenth of a run is kept, beside its return."""
+    """Columns of metrics.csv whose mean over the last tenth of a run is kept besides its return."""
     curve: tuple[str, ...] = ()
     """Columns of metrics.csv whose rows without empty values are kept, with the step."""
 
@@ -70,7 +70,7 @@ class Cell(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Of its folder, and of its line."""
+        """The name of its folder, and of its files beside that."""
         return f"{self.kind}/{'all' if self.together else short(self.level)}-{self.seed}"
 
 

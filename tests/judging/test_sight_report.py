@@ -13,7 +13,7 @@ from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.evaluate import main
 from retro_agents.judging.sight import PLAYS, Sight
-from retro_agents.judging.sight_report import by_level, sight_table, told, verdict
+from retro_agents.judging.sight_report import by_level, numbers_of, sight_table, verdict
 from retro_agents.run.config import from_dict
 
 GAME = "BrambleDash-Genesis-v0"
@@ -40,7 +40,7 @@ def test_rows_are_those_to_which_make_deals_the_levels_out():
 
 def test_it_sees_only_where_both_gains_are_surely_above_nothing():
     high, low, wide = [100, 200, 101, 201], [10, 20, 11, 21], [0, 0, 300, 150]
-    numbers = told(sight(high, low, low), LEVELS, ["a", "b"])
+    numbers = numbers_of(sight(high, low, low), LEVELS, ["a", "b"])
     assert numbers["seeing"]["mean"] == 150.5 and numbers["blind"]["mean"] == 15.5
     assert numbers["seeing"]["levels"] == {LEVELS[0]: [100, 101], LEVELS[1]: [200, 201]}
     assert numbers["shuffled"]["gain"]["mean"] == 135 and numbers["sees"]
@@ -48,7 +48,7 @@ def test_it_sees_only_where_both_gains_are_surely_above_nothing():
     assert mean - low_end == pytest.approx(high_end - mean) == pytest.approx(12.706 / 2, abs=0.01)
     assert numbers["frequencies"] == {"a": 0.5, "b": 0.5}
     for others in ((wide, low), (low, wide), (high, low)):
-        assert not told(sight(high, *others), LEVELS, ["a", "b"])["sees"]
+        assert not numbers_of(sight(high, *others), LEVELS, ["a", "b"])["sees"]
     found = {"as it learns": numbers, "best action": {**numbers, "sees": False}}
     assert (
         verdict(found, "x")

@@ -163,7 +163,7 @@ def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path):
         ({"also": 1}, "is damaged"),
         ({"agent": "x" * 1000}, "is damaged"),
         ({"tables": {"metrics.csv": 10**30}}, "is damaged"),
-        *(({"file": file}, "no such file") for file in ("../../x", "agent.py", "x.npy.zst")),
+        *(({"file": file}, "has a bad entry") for file in ("../../x", "agent.py", "x.npy.zst")),
     ],
 )
 def test_foreign_or_odd_meta_is_a_user_error(change, says, tmp_path):

@@ -133,7 +133,7 @@ MISTAKES = {
     ],
     "evaluate": [
         ("nowhere", "checkpoint"),
-        ("mine:play", "a function plays in `retro-agents contest run` alone"),
+        ("mine:play", "only `retro-agents contest run` plays a function"),
         ("runs/a-13:30", "there is no such folder"),
         ("random --episodes 0", "--episodes 0: expected a whole number"),
         ("random --out file/below", "give a writable place"),
@@ -205,7 +205,9 @@ MISTAKES = {
         ("BrambleDash-Genesis-v0 RustCavern.Act2 --dir new --wall-clock late", "length of time"),
     ],
     "train rainbow": [("--levels bramble-test --v-max 1e39", "--v-max 1e+39: expected a finite")],
-    "train impala": [("--levels bramble-test --rho-bar 1e39", "--rho-bar 1e+39: expected a finite")],
+    "train impala": [
+        ("--levels bramble-test --rho-bar 1e39", "--rho-bar 1e+39: expected a finite")
+    ],
     "contest run": [
         ("--agent rainbo", "did you mean 'rainbow'"),
         ("--agent json", "no agent 'json'"),

@@ -109,17 +109,17 @@ def test_an_interrupted_search_goes_on_as_it_would_have(played, monkeypatch):
     search_for("--trials", "6")
     whole = [*played]
     played.clear()
-    told = search.told
+    summary = search.summary
 
     def stop(name, values, score):
         if name == "trial-002":
             raise KeyboardInterrupt
-        return told(name, values, score)
+        return summary(name, values, score)
 
-    monkeypatch.setattr(search, "told", stop)
+    monkeypatch.setattr(search, "summary", stop)
     with pytest.raises(SystemExit):
         search_for("--trials", "6", out="again")
-    monkeypatch.setattr(search, "told", told)
+    monkeypatch.setattr(search, "summary", summary)
     search_for("--trials", "6", out="again")
     assert [gamma for _, gamma in played] == [gamma for _, gamma in whole]
 

@@ -54,7 +54,7 @@ class Machine:
     """What a class of entries may use in a run. Times are in seconds."""
 
     start: float
-    """Time for the start, beside that for the steps."""
+    """Time for the start, besides that for the steps."""
     step: float
     """Time per step."""
     stall: float
@@ -149,9 +149,9 @@ def play(
             raise UserError(
                 f"cannot copy {entry.folder} to {folder}: free some space there, or set TMPDIR"
             ) from None
-        said = secrets.randbits(31)  # a seed of the season would give the season's away
-        command = command_of(entry, home, meet=folder / "meet", work=work, seed=said)
-        environment = environment_of(entry, folder, seed=said)
+        entry_seed = secrets.randbits(31)  # one made of the season's seed could give it away
+        command = command_of(entry, home, meet=folder / "meet", work=work, seed=entry_seed)
+        environment = environment_of(entry, folder, seed=entry_seed)
         server = Server(env, folder / "meet", limits, season.sticky_seed(act, seed))
         began = time.monotonic()
         process, channel = begun(

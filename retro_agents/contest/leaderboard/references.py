@@ -1,4 +1,4 @@
-"""Reference rows: players of this project that know no pixels, or more, and need no process."""
+"""Reference rows: players that see nothing, or the game's variables, and need no process."""
 
 from collections.abc import Callable, Mapping
 

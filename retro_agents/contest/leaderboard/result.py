@@ -1,4 +1,4 @@
-"""An entry's result: the scores that its recordings prove, and what was measured beside them."""
+"""An entry's result: the scores that its recordings prove, and what was measured besides."""
 
 import hashlib
 import tempfile
@@ -125,8 +125,8 @@ def keep(
     *,
     measured: Measured,
 ) -> Result:
-    """Write the recordings of all acts and the result that they prove, in the place of those that
-    are there. Raises UserError if they cannot be written; then these stay."""
+    """Replace an entry's recordings, and the result that they prove. Raises UserError if the new
+    ones cannot be written; then the old ones stay."""
     make_folder(folder)
     try:
         with tempfile.TemporaryDirectory(prefix=".draft-", dir=folder) as draft:

@@ -36,8 +36,8 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pack: str
     """SHA-256 of acts.pack."""
     secret: str = ""
-    """128 bits, hexadecimal, of which a run's draws are made: sticky actions are seen, and would
-    give the seed away to whoever tries all. Seasons 1 to 3 have none."""
+    """128 bits, hexadecimal, of which a run's seeds are made: otherwise, whoever sees the sticky
+    actions could find `seed` by trying all. Seasons 1 to 3 have none."""
     entries: dict[str, str] = {}
     """The entries that were there when it opened, and the SHA-256 of each: only these cannot have
     seen the acts."""

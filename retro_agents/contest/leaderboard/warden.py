@@ -28,15 +28,15 @@ KEYS, COUNTER = {"x86_64": (250, 298), "aarch64": (219, 241)}.get(os.uname().mac
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def called(number: int) -> None:
-    """Raises OSError if a call of the system failed."""
-    if number:
+def check(result: int) -> None:
+    """Raises OSError if a system call did not return 0."""
+    if result:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def mount(source: str, target: Path, kind: str = "", *, flags: int = 0) -> None:
     """The system's mount."""
-    called(LIBC.mount(source.encode(), os.fsencode(target), kind.encode(), flags, None))
+    check(LIBC.mount(source.encode(), os.fsencode(target), kind.encode(), flags, None))
 
 
 def protect(path: Path, *, below: bool = False, undo: bool = False) -> None:
@@ -44,7 +44,7 @@ def protect(path: Path, *, below: bool = False, undo: bool = False) -> None:
     change = (ctypes.c_uint64 * 4)(0, READ_ONLY, 0, 0) if undo else (ctypes.c_uint64 * 4)(READ_ONLY)
     where, flags = os.fsencode(path), BELOW if below else 0
     size = ctypes.c_size_t(ctypes.sizeof(change))
-    called(LIBC.syscall(SET_ATTRIBUTES, -100, where, flags, ctypes.byref(change), size))
+    check(LIBC.syscall(SET_ATTRIBUTES, -100, where, flags, ctypes.byref(change), size))
 
 
 def cover(path: Path) -> None:
@@ -61,7 +61,7 @@ def hide(*, folder: str, covered: list[str], kept: list[str], secret: list[str])
     what it may not read.
 
     Returns a descriptor of a /proc that can be written to."""
-    called(min(0, LIBC.syscall(KEYS, NEW_SESSION, None)))
+    check(min(0, LIBC.syscall(KEYS, NEW_SESSION, None)))
     run, proc = Path(folder), Path("/proc")
     places = {path: os.open(path, os.O_PATH) for path in (run, *map(Path, kept))}
     protect(Path("/"), below=True)
@@ -84,7 +84,7 @@ def hide(*, folder: str, covered: list[str], kept: list[str], secret: list[str])
 
 def lock(proc: int) -> None:
     """Enter namespaces in which nothing that is hidden can be uncovered."""
-    called(LIBC.unshare(NEW_USER | NEW_MOUNTS))
+    check(LIBC.unshare(NEW_USER | NEW_MOUNTS))
     for name, text in (("setgroups", b"deny"), ("uid_map", b"0 0 1"), ("gid_map", b"0 0 1")):
         os.write(os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc), text)
 
@@ -135,7 +135,7 @@ def main() -> None:
     said: dict[str, Any] = json.loads(channel.recv(1 << 16))
     proc = hide(**said["hide"]) if said["hide"] else 0
     if sys.platform == "linux":
-        called(LIBC.prctl(SUBREAPER, 1, 0, 0, 0))
+        check(LIBC.prctl(SUBREAPER, 1, 0, 0, 0))
     counter = clock()
     first = os.fork()
     if not first:

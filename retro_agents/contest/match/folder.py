@@ -22,7 +22,7 @@ SAME = (
     "wall_clock",
     "stall",
 )
-"""Keys of contest.json that may not change within a folder, beside the agent's settings."""
+"""Keys of contest.json that may not change within a folder, besides the agent's settings."""
 
 
 class Facts(msgspec.Struct):
@@ -88,11 +88,11 @@ def set_aside(folder: Path) -> None:
     move_folder(folder, target)
 
 
-def same_contest(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
-    """Check that a folder holds this contest: same agent, limits and ROMs. Raises UserError if not.
+def claim_folder(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]]) -> None:
+    """Write a folder's contest.json. Raises UserError if it holds something else, or a contest with
+    another agent, limits or ROM, of which a job is over; if none is, its jobs are set aside.
 
-    Jobs of another agent are set aside if none of them reached a level's end. planned: the levels
-    and seeds to be played, which contest.json lists too.
+    planned: the levels and seeds to be played, which contest.json lists too.
     """
     begun = job_folders(out)
     if not begun and (held := held_by(out)) not in ("a contest", ""):

@@ -215,8 +215,8 @@ def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int
     """
     if at_limit(ended, played=played):
         return "complete"  # whatever happened to the agent afterwards
-    told = played and ended is not None and not ended.startswith(STOPPED)
+    reported = played and ended is not None and not ended.startswith(STOPPED)
     too_late = agent_code == 0 and at_limit(ended, played=True)  # before its first step
-    if server_died or too_late or (agent_code == SERVER_GONE and not told):
+    if server_died or too_late or (agent_code == SERVER_GONE and not reported):
         return "interrupted"
     return "complete" if agent_code == 0 else "crashed"

@@ -107,8 +107,8 @@ def new_chart(x_label: str) -> tuple[Figure, Axes]:
 
 
 @rc_context(STYLE)
-def svg(figure: Figure, *, told: str) -> str:
-    """A chart as an element of a page. told: a description of what it shows."""
+def svg(figure: Figure, *, description: str) -> str:
+    """A chart as an element of a page. description: of what it shows."""
     file = io.StringIO()
     figure.savefig(
         file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -118,7 +118,7 @@ def svg(figure: Figure, *, told: str) -> str:
         text = text.replace(colour, variable)
     text = re.sub(r'<g id="[^"]*"', "<g", text)  # an id may occur only once in a page
     text = re.sub(r"(\.\d\d)\d+", r"\1", text).replace("\nL ", "L")  # to save space
-    return f'<svg role="img" aria-label="{escape(told)}"{text}'
+    return f'<svg role="img" aria-label="{escape(description)}"{text}'
 
 
 def hover(figure: Figure, texts: Sequence[str], *, part: float = 0.0) -> str:
@@ -143,7 +143,7 @@ def values_at(curves: Sequence[Curve]) -> list[str]:
     return texts
 
 
-def told(curve: Curve) -> str:
+def describe(curve: Curve) -> str:
     """A description of a curve."""
     finite = curve.y[np.isfinite(curve.y)]
     ends = f"ends at {finite[-1]:z,.0f}" if len(finite) else "has no ended episode"

@@ -9,12 +9,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from retro_agents.contest.match.scores import notes
 from retro_agents.contest.report.charts import (
+    describe,
     histogram,
     hover,
     line_chart,
     stroke,
     svg,
-    told,
     values_at,
 )
 from retro_agents.contest.report.contests import BINS, Entry, Shown, level_names, mean_curve
@@ -99,9 +99,9 @@ def learning_curves(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
         there = [(n, e) for n, e in enumerate(entries) if level is None or level in e.by_level]
         curves = [mean_curve(entry, number, level) for number, entry in there]
         heading = "all levels" if level is None else names[level]
-        words = f"Score so far on {heading}: {'; '.join(map(told, curves))}"
+        words = f"Score so far on {heading}: {'; '.join(map(describe, curves))}"
         chart = line_chart(curves, x_label="agent steps")
-        charts.append((heading, svg(chart, told=words), hover(chart, values_at(curves))))
+        charts.append((heading, svg(chart, description=words), hover(chart, values_at(curves))))
     return charts
 
 
@@ -115,7 +115,7 @@ def progress_charts(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
         often = f"most often {100 * int(shares.argmax()) // BINS} % of the level"
         words = often if shares.any() else "no episode has ended"
         chart = histogram(shares, number=number, x_label="furthest point, % of the level")
-        text = svg(chart, told=f"How far the episodes of {entry.label} got: {words}")
+        text = svg(chart, description=f"How far the episodes of {entry.label} got: {words}")
         width = 100 // BINS
         bars = [f"{k * width} to {(k + 1) * width} %: {s:.1%}" for k, s in enumerate(shares)]
         charts.append((entry.label, text, hover(chart, bars, part=0.5 / BINS)))

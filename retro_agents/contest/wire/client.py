@@ -27,7 +27,7 @@ POLL_SECONDS = 0.05
 class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """The level of the server in `directory`: MultiBinary(12) -> uint8 screen [H, W, 3].
 
-    Speaks to `retro-agents contest serve` and to a server of 2018. Under `retro_env.wrap_agent` an
+    Speaks to `retro-agents contest serve` and to a server of 2018. Under `make.wrap_agent` an
     agent sees what it would see of a local level. `reset` ignores seeds: the server has its own.
     infos: level; score, the mean return so far, including the running episode; episodes; steps.
     Any call may raise a GymRemoteError; if that ended the run, later calls raise it again.
@@ -89,7 +89,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if not self.playing and self.ended is None:
             raise protocol.ResetError("step without an episode: reset first")
         if self.asked is not None:
-            raise ValueError("the step that was begun must be taken first")
+            raise ValueError("call step() with the action that begin() has sent first")
         buttons = np.asarray(action)
         if buttons.shape != (self.buttons,):
             raise ValueError(f"an action is {self.buttons} buttons, not an array {buttons.shape}")
@@ -106,7 +106,7 @@ class RemoteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if self.asked is None:
             self.begin(action)
         elif self.asked != np.asarray(action).tobytes():
-            raise ValueError("another step was begun: take that one first")
+            raise ValueError("step() needs the action that begin() has sent")
         self.asked = None
         envelope, answer = self.answer()
         self.steps += 1

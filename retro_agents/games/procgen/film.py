@@ -106,23 +106,23 @@ def drawn_by(
         **{name: value for name, value in options.items() if isinstance(value, bool)},
     }
     shape, size = (LARGE, LARGE, 3), LARGE * LARGE * 3
-    with tempfile.TemporaryFile() as cases, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as cases, tempfile.TemporaryFile() as errors:
         cases.write(json.dumps([case]).encode())
         cases.seek(0)
         with subprocess.Popen(
             [str(original), "-P", str(ORIGINAL), "--film"],
             stdin=cases,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=errors,
         ) as process:
             assert process.stdout is not None
             while len(picture := process.stdout.read(size)) == size:
                 yield np.frombuffer(picture, np.uint8).reshape(shape)
-        said.seek(0)
-        lines = said.read().decode(errors="replace").strip().splitlines() or [""]
+        errors.seek(0)
+        lines = errors.read().decode(errors="replace").strip().splitlines() or [""]
     if process.returncode:
         raise UserError(f"{original} cannot play the original: {lines[-1]}")
-    told: Any = json.loads(lines[-1])
-    rewards, ends = told[0]
+    result: Any = json.loads(lines[-1])
+    rewards, ends = result[0]
     if rewards != played.rewards or any(ends[:-1]):
         raise UserError(f"the original plays {game}, level {played.level}, differently: no film")

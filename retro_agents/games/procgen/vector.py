@@ -163,7 +163,7 @@ class ProcgenVectorEnv(VectorBase):
         }
 
     def step_wait(self, part: slice | None = None) -> Step:
-        """End it."""
+        """End the step that `step_async` began."""
         rows = np.arange(self.num_envs)[part or slice(None)]
         assert self.stepping.issuperset(rows.tolist()), "step_wait without step_async"
         self.stepping.difference_update(rows.tolist())

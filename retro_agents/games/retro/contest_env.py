@@ -58,7 +58,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
         self.folded: dict[bytes, int] = {}
         self.held: int | None = None
-        self.lacks = "call reset() before the first step"
+        self.reset_error = "call reset() before the first step"
         self.on_frame: Callable[[], object] | None = None
         """Called after every frame, for whoever shows them all."""
 
@@ -67,13 +67,13 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Returns the first screen. options["level"]: the level to play, or its name."""
         if self.emulator.retro is None:
-            raise ResetNeeded(self.lacks)
+            raise ResetNeeded(self.reset_error)
         super().reset(seed=seed)
         if options is not None and "level" in options:
             level = options["level"]
             self.emulator.load(parse_level(level) if isinstance(level, str) else level)
         self.emulator.reset()
-        self.held, self.lacks = None, ""
+        self.held, self.reset_error = None, ""
         return self.emulator.screen(), self.info()
 
     def info(self) -> dict[str, Any]:
@@ -83,8 +83,8 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Returns (screen, summed reward, terminated, False, infos). Raises ResetNeeded before a
         reset, or after close."""
-        if self.lacks:
-            raise ResetNeeded(self.lacks)
+        if self.reset_error:
+            raise ResetNeeded(self.reset_error)
         key = action.tobytes()
         mask = self.folded.get(key)
         if mask is None:
@@ -126,10 +126,10 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue exactly where `save` was called."""
         self.emulator.restore(saved["emulator"])
-        self.held, self.lacks = saved["held"], ""
+        self.held, self.reset_error = saved["held"], ""
         set_generator_state(self.np_random, saved["random"])
 
     def close(self) -> None:
         """Free this process's one emulator."""
         self.emulator.close()
-        self.lacks = "this environment is closed: make another"
+        self.reset_error = "this environment is closed: make another"

@@ -40,7 +40,7 @@ PADS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "S
 """The engine's button masks."""
 RAM = 0xFF0000
 CONSOLE_ONLY = "work_line"
-"""Variables that measure the console's own time, which does not exist here."""
+"""The variable that measures the console's own time, which does not exist here."""
 ACTION_SLOTS = 64
 NEVER = 2**32 - 1
 """The largest number of steps that it counts."""

@@ -136,7 +136,7 @@ class NativeVectorEnv(VectorBase):
                 batch.tasks.append(self.pool.submit(found.step, actions, here, batch))
 
     def step_wait(self, part: slice | None = None) -> Step:
-        """End it."""
+        """End the step that `step_async` began."""
         rows = range(self.num_envs)[part or slice(None)]
         batches = [batch for batch in self.stepping if batch.first in rows]
         waited = [i for batch in batches for i in batch.rows]

@@ -21,8 +21,8 @@ from retro_agents.ground.errors import UserError
 
 
 class NativeEnv(gymnasium.Env[np.ndarray, Any]):
-    """One level for an agent, the same as with make_env's wrappers; infos lack the variables of
-    the console's own time (engine.CONSOLE_ONLY)."""
+    """One level for an agent, the same as with make_env's wrappers; infos lack the variable that
+    measures the console's own time (engine.CONSOLE_ONLY)."""
 
     render_mode: str | None
 
@@ -54,7 +54,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         self.scale = POINTS * config.reward_scale
         self.game = self.rows.games.game[0]
         self.closed = False
-        self.lacks = "call reset() before the first step"
+        self.reset_error = "call reset() before the first step"
 
     def info(self) -> dict[str, Any]:
         """The values of the integration's variables, and the level."""
@@ -66,13 +66,13 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         """Returns the first observation; infos name the level, and report a cut episode."""
         super().reset(seed=seed)
         if self.closed:
-            raise ResetNeeded(self.lacks)
+            raise ResetNeeded(self.reset_error)
         game, rows = self.game, self.rows
         level = (options or {}).get("level", rows.levels[0])
         level = parse_level(level) if isinstance(level, str) else level
         if level not in rows.games.cartridge.acts:
             raise UserError(f"{level} is not a level of this environment's game")
-        self.lacks = ""
+        self.reset_error = ""
         cut = {}
         if game["steps"] and not (game["terminated"] or game["truncated"]):
             cut = {"episode_record": rows.episode(0)}
@@ -83,8 +83,8 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """One agent step. Raises ResetNeeded before a reset or after close, or InvalidAction."""
-        if self.lacks:
-            raise ResetNeeded(self.lacks)
+        if self.reset_error:
+            raise ResetNeeded(self.reset_error)
         if not 0 <= action < len(self.rows.actions):
             raise InvalidAction(f"action {action}: expected 0 to {len(self.rows.actions) - 1}")
         game, rows = self.game, self.rows
@@ -110,7 +110,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
 
     def close(self) -> None:
         """Write the recording."""
-        self.closed, self.lacks = True, "this environment is closed: make another"
+        self.closed, self.reset_error = True, "this environment is closed: make another"
         self.rows.close()
 
 
@@ -153,7 +153,7 @@ class NativeContestEnv(gymnasium.Wrapper):
 
 
 def without_record(info: dict[str, Any]) -> dict[str, Any]:
-    """The contest environment's infos: EpisodeRecord adds the record of an episode."""
+    """Infos without the record of an episode, which the contest's environment does not report."""
     return {name: value for name, value in info.items() if name != "episode_record"}
 
 

@@ -68,8 +68,8 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
 
 
 def play(recording: Path) -> Iterator[np.ndarray]:
-    """The same in this process, which may hold one emulator; one empty screen if the emulator does
-    not take the start state."""
+    """As `screens`, but in this process, which may hold one emulator; one empty screen if the
+    emulator refuses the start state."""
     import stable_retro
 
     read = read_recording(recording)

@@ -78,7 +78,7 @@ class LevelRotation(Stateful):
         self.turns = Turns(levels, rotate_every)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Start options["level"], or by default the next level, from a seed the first."""
+        """Start options["level"], or else the next level, which after a new seed is the first."""
         if options is not None and "level" in options:
             return self.env.reset(seed=seed, options=options)
         if seed is not None:

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from retro_agents.contest.report.charts import Curve, histogram, line_chart, stroke, svg, told
+from retro_agents.contest.report.charts import Curve, describe, histogram, line_chart, stroke, svg
 
 NAN = float("nan")
 
@@ -57,17 +57,17 @@ def test_bands_and_bars_are_as_high_as_their_values():
 def test_line_breaks_where_there_is_no_value_and_a_point_by_itself_is_drawn(
     y, breaks, strokes, dots
 ):
-    text = svg(lines(curve(y)), told="")
+    text = svg(lines(curve(y)), description="")
     path = re.search(r'<path d="([^"]+)"[^>]*style="fill: none; stroke: var\(--c0\)', text)[1]
     assert (path.count("M"), path.count("L"), text.count("<use")) == (breaks, strokes, dots)
 
 
 def test_chart_has_the_pages_colours_and_words():
     figures = [lines(curve([1.0, 2.0], low=[0.0, 1.0], high=[2.0, 3.0])) for _ in range(2)]
-    first, again = (svg(figure, told='a "<b>" ends') for figure in figures)
+    first, again = (svg(figure, description='a "<b>" ends') for figure in figures)
     assert first == again
     assert first.startswith('<svg role="img" aria-label="a &quot;&lt;b&gt;&quot; ends" ')
     assert {"var(--c0)", "var(--soft)", "var(--line)"} <= set(re.findall(r"var\([^)]*\)", first))
-    assert told(curve([1.0, 3.0, NAN])) == "a ends at 3"
-    assert told(curve([NAN])) == "a has no ended episode"
+    assert describe(curve([1.0, 3.0, NAN])) == "a ends at 3"
+    assert describe(curve([NAN])) == "a has no ended episode"
     assert len({stroke(number) for number in range(32)}) == 32
