@@ -84,7 +84,7 @@ def episodes(run: int) -> bytes:
 
 def play(program: Path, frames: int) -> Iterator[Counter[str]]:
     """Run the program until it has played `frames` frames. Yields its counts after each run. Raises
-    UserError if it is missing, a sanitizer finds a fault, or an episode ends elsewhere."""
+    UserError if it is missing, finds a fault, or ends a recorded episode at another frame."""
     if not program.is_file():
         raise UserError(f"{program} is not a file: run `make -C cartridge sanitized`")
     with tempfile.TemporaryDirectory() as folder:

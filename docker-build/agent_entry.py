@@ -1,8 +1,8 @@
 """What the agent's image starts: `retro-agents contest play` with the image's own agent.
 
 Reads the variables AGENT, MODE, PLAY, TIMESTEPS, SEED and LEVEL. The container's arguments come
-after them and win; flags after -- are the agent's own. With --keep-checkpoint it is
-what a build runs.
+after them and win; flags after -- are the agent's own. With --keep-checkpoint it copies a
+checkpoint into an image that is being built.
 """
 
 import os
@@ -18,7 +18,7 @@ from retro_agents.run.agents import shipped
 
 CHECKPOINT = Path("/checkpoint")
 KEPT_FOR = "kept-for"
-"""The file in there that names the agent that the image was built for."""
+"""The file in CHECKPOINT that names the agent for which the image was built."""
 
 
 def arguments(environ: Mapping[str, str], given: Sequence[str], *, checkpoint: Path) -> list[str]:
@@ -37,8 +37,8 @@ def arguments(environ: Mapping[str, str], given: Sequence[str], *, checkpoint: P
 def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
     """Copy the checkpoint in `given`, else the package's own pretrained one, to `kept`.
 
-    `kept` stays empty for an agent without one. Raises UserError if nobody
-    loads the checkpoint.
+    `kept` stays empty for an agent without one. Raises UserError if the agent takes no
+    checkpoint.
     """
     kept.mkdir()
     package = is_package(agent)

@@ -6,11 +6,11 @@
 # FLAGS go to `python -m ppo2.train` (--levels procgen:bigfish), or `retro-agents procgen evaluate`.
 # Environment:
 #   EXPERIMENT           YAML file for --config; default: ppo2/presets/procgen-competition.yaml
-#   OUTPUTS_DIR          where the run goes, and goes on if it is there; default: outputs
+#   OUTPUTS_DIR          folder of the run, which is resumed if it is there; default: outputs
 #   CHECKPOINT           what --rollout plays: a run or a checkpoint; default: OUTPUTS_DIR
-#   EPISODES             of --rollout, on each set of levels; default: 5
+#   EPISODES             for --rollout, on each set of levels; default: 5
 #   RAY_CPUS             threads that learn; default: 2. There is no Ray, and no other RAY_ variable
-#   SECONDS_LIMIT        of --train; default: 7200, of which the last 120 are for the checkpoint
+#   SECONDS_LIMIT        for --train; default: 7200, of which the last 120 are for the checkpoint
 #   AICROWD_IS_GRADING   a grader runs this: OUTPUTS_DIR must be given
 set -euo pipefail
 
@@ -46,15 +46,15 @@ elif [ -f "$outputs/config.json" ]; then
   mkdir -p "$aside"
   find "$outputs" -mindepth 1 -maxdepth 1 ! -name stopped -exec mv -t "$aside" {} +
 fi
-# A second interrupt ends a run without a checkpoint: so Ctrl-C goes to this script alone, which is
-# what setsid is for, and timeout's own not to a whole group.
+# A second interrupt ends a run without a checkpoint. So setsid lets Ctrl-C reach this script alone,
+# and --foreground keeps timeout's signal from the whole group.
 setsid timeout --foreground --signal INT --kill-after 120 $((seconds - 120)) \
   "$python" -m ppo2.train "${start[@]}" --run-dir "$outputs" --torch-threads "${RAY_CPUS:-2}" "$@" &
 child=$!
 trap 'kill -TERM $child' INT TERM
 status=0
 wait $child || status=$?
-while kill -0 $child 2>/dev/null; do  # a signal ended the waiting alone
+while kill -0 $child 2>/dev/null; do  # a signal ended only the waiting
   status=0
   wait $child || status=$?
 done

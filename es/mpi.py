@@ -20,7 +20,7 @@ from retro_agents.ground.errors import UserError
 POLL_SECONDS = 0.0005
 """Seconds between two checks whether others have come: MPI's own waiting keeps a core busy."""
 FORWARDING_SECONDS = 0.5
-"""Seconds before all are ended: mpirun forwards output until then, and no later."""
+"""Seconds between an error's output and the end of all processes, in which mpirun forwards it."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -40,15 +40,15 @@ class World:
 
     def claims(self, count: int) -> Iterator[int]:
         """Yield those numbers below `count` that no other process claims, each when it is
-        requested. All must be requested, and an `exchange` must follow before the next ones."""
+        requested. Callers must exhaust the iterator, and `exchange`, before they claim again."""
         return iter(range(count))
 
     def exchange(self, payload: bytes, *, may_leave: bool = False) -> list[bytes]:
-        """Every process's payload, by rank. Raises Interrupted if one `may_leave`."""
+        """Every process's payload, by rank. may_leave: raise Interrupted in an interrupted run."""
         return [payload]
 
     def progress(self) -> None:
-        """Let messages of others pass; called at every step. Raises Interrupted."""
+        """Let messages of others pass, at every step. Raises Interrupted if it was interrupted."""
         if self.interrupted():
             raise Interrupted
 
@@ -63,7 +63,7 @@ class Together(World):
         try:
             import mpi4py
 
-            mpi4py.rc(initialize=False)  # which would abort where `check_starter` says why
+            mpi4py.rc(initialize=False)  # else MPI may abort before `check_starter`
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise UserError(f"MPI does not work ({error}); install mpi4py and mpich") from None
@@ -147,7 +147,7 @@ def agreeing(world: World) -> Iterator[None]:
 
 def check_starter(library: str, environment: Mapping[str, str]) -> None:
     """Raises UserError if the mpirun of another MPI than the library started this process; in
-    ranks above 0, Agreed. library: MPI's own words."""
+    ranks above 0, Agreed. library: as MPI names itself."""
     ours = "Open MPI" if "Open MPI" in library else "MPICH"
     starters = {"Open MPI": "OMPI_COMM_WORLD_RANK", "MPICH": "PMI_RANK"}
     ranks = {name: environment[rank] for name, rank in starters.items() if rank in environment}

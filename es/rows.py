@@ -105,7 +105,7 @@ class RowEpisode:
     steps: int = 0
 
 
-def chance_of(seed: int) -> np.random.Generator:
+def action_rng(seed: int) -> np.random.Generator:
     """The generator of an episode's actions. It differs from `default_rng(seed)`, which is the
     environment's."""
     return np.random.default_rng([seed, 1])
@@ -131,7 +131,7 @@ class Rows:
         """first: rows of the processes before this one, which have other seeds."""
         self.envs, self.agent, self.levels, self.first = envs, agent, levels, first
         self.noise = lru_cache(maxsize=1)(noise.whole)  # computed once for a pair's two episodes
-        self.begins, self.actions = envs.resets_rows, envs.env_spec.actions
+        self.resets_rows, self.actions = envs.resets_rows, envs.env_spec.actions
         self.members = Members(agent, envs.num_envs)
         self.episodes: list[RowEpisode | None] = [None] * envs.num_envs
         self.reset(agent.config.run.seed)
@@ -157,8 +157,8 @@ class Rows:
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
-        theta: the weights without noise, [D]. budget: agent steps after which play ends if rows do
-        not begin what they claim; the generation is then incomplete, unless it ended by itself.
+        theta: the weights without noise, [D]. budget: agent steps after which play ends if the
+        environment cannot reset single rows; the generation may then be incomplete.
         tell: called at every step with the number of episodes that all processes had begun when
         this one last claimed one.
         """
@@ -167,7 +167,7 @@ class Rows:
         for row in range(len(self.episodes)):
             self.members.put(row, theta)
         self.begin(plan, claims, theta=theta)
-        while any(self.episodes) and (self.begins or steps < budget):
+        while any(self.episodes) and (self.resets_rows or steps < budget):
             ended = self.step()
             steps += len(self.episodes)
             world.progress()
@@ -183,7 +183,7 @@ class Rows:
                 self.begin(plan, claims, theta=theta)
         self.episodes = [None] * len(self.episodes)
         whole = np.array(records, RECORD)
-        return whole, int(whole["steps"].sum()) if self.begins else steps
+        return whole, int(whole["steps"].sum()) if self.resets_rows else steps
 
     def begin(self, plan: Plan, claims: Iterator[int], *, theta: NDArray[np.float32]) -> None:
         """Claim an episode for each fresh row, as long as any are left, and reset these rows."""
@@ -196,17 +196,17 @@ class Rows:
                 noise = self.noise(plan.generation, task.pair)
                 scale = np.float32(task.sign * self.agent.config.sigma)
                 self.members.put(row, theta + scale * noise)
-            self.episodes[row] = RowEpisode(number, chance_of(seed))
+            self.episodes[row] = RowEpisode(number, action_rng(seed))
             seeds[row], names[row] = seed, self.levels[plan.slots[task.slot]]
         mask = np.array([name is not None for name in names])
-        if self.begins and mask.any():
+        if self.resets_rows and mask.any():
             options = {"reset_mask": mask, "levels": names}
             self.obs, _ = self.envs.reset(seed=seeds, options=options)
 
     def step(self) -> dict[int, dict[str, Any]]:
         """Step the rows that have an episode, or else all -> the environment's report of each ended
         episode, by row."""
-        rows = [row for row, episode in enumerate(self.episodes) if episode or not self.begins]
+        rows = [row for row, one in enumerate(self.episodes) if one or not self.resets_rows]
         actions, parts = self.act(), [slice(row, row + 1) for row in rows]
         for part in parts:
             self.envs.step_async(actions[part], part)

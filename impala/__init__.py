@@ -1,3 +1,3 @@
 """IMPALA: many actors play, one learner corrects for their older policies by V-trace."""
 
-import retro_agents  # noqa: F401  (says what is missing before anything else is imported)
+import retro_agents  # noqa: F401  (checks Python and packages before other imports)

@@ -68,8 +68,8 @@ class Learner:
         return means
 
     def augmented(self, batch: Sequences) -> Sequences:
-        """A batch with changed images, but for the last of each sequence, which is not learned
-        from."""
+        """The batch with augmented images, except the last of each sequence: it only gives a
+        value."""
         if self.augmentation is None:
             return batch
         obs = torch.from_numpy(batch.obs)
@@ -94,7 +94,7 @@ class Learner:
             for name in ("actions", "logp", "rewards", "terminated", "ended")
         )
         ends: dict[int, Tensor] = {}
-        logits, values = self.seen(
+        logits, values = self.evaluate(
             batch.obs.reshape(-1, *batch.obs.shape[2:]),
             states=self.tensor(batch.states),
             starts=batch.starts.ravel(),
@@ -134,8 +134,8 @@ class Learner:
     @torch.no_grad()
     def next_values(self, batch: Sequences, values: Tensor, ends: dict[int, Tensor]) -> Tensor:
         """Values [T,N] of the states that the steps reached, before any reset; meaningless where
-        terminated. values [T+1,N]: of the observations; ends: recurrent states, as the core gives
-        them."""
+        terminated. values [T+1,N]: of the observations; ends: recurrent states, see
+        `RecurrentCore.forward`."""
         reached = values[1:].clone()
         if len(batch.cut_at):
             steps, columns = self.tensor(batch.cut_at).unbind(dim=1)
@@ -143,11 +143,11 @@ class Learner:
             if ends:
                 states = torch.stack([ends[t + 1][n] for t, n in batch.cut_at.tolist()])
             none_starts = np.zeros(len(steps), bool)
-            _, cut = self.seen(batch.cut_obs, states=states, starts=none_starts, steps=1)
+            _, cut = self.evaluate(batch.cut_obs, states=states, starts=none_starts, steps=1)
             reached[steps, columns] = cut
         return reached
 
-    def seen(
+    def evaluate(
         self,
         obs: np.ndarray,
         *,
@@ -157,7 +157,7 @@ class Learner:
         ends: dict[int, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Evaluates images [B,H,W,C], `steps` steps of B/steps sequences, step by step. Returns
-        logits and values. ends: as for the core."""
+        logits and values. ends: see `next_values`."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             logits, values, _ = self.net(
                 self.tensor(obs).permute(0, 3, 1, 2),

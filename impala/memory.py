@@ -103,7 +103,7 @@ class Block(NamedTuple):
     """What an actor sends to the learner."""
 
     sequences: Sequences | None
-    """None if the run's steps ended within the rollout: the actor then keeps it."""
+    """None if the run ended before the rollout was full: the actor then keeps the rollout."""
     env_steps: int
     episodes: list[EndedEpisode]
     """The episodes that ended in the block, with steps counted from its start."""
@@ -150,8 +150,8 @@ class Memory:
         }
 
     def restore(self, saved: Mapping[str, NDArray], *, remembered: int, owed: float) -> None:
-        """Restore the memory from `arrays`. remembered: batches among the sequences."""
-        self.owed, self.waiting = owed, []  # none of a damaged checkpoint's
+        """Restore the memory from `arrays`. remembered: number of batches, which come first."""
+        self.owed, self.waiting = owed, []  # drops what a damaged checkpoint left
         self.remembered.clear()
         if PREFIX + "obs" not in saved:
             return

@@ -164,8 +164,8 @@ class Kept(msgspec.Struct):
 
 
 def make_collector(agent: ImpalaAgent, num_envs: int, *, env_steps: int = 0) -> Collector:
-    """Makes what plays the environments of a process. env_steps: of the run so far, if it had
-    actors: they have played what its own seed draws."""
+    """Makes the collector of a process. env_steps: of the run so far, if it had actors; it changes
+    the seed, because they have already played the episodes of the run's own seed."""
     config = agent.config
     collector = Collector(
         agent,

@@ -1,3 +1,3 @@
 """JERK: search that explores, remembers what worked, replays it and mutates it."""
 
-import retro_agents  # noqa: F401  (says what is missing before anything else is imported)
+import retro_agents  # noqa: F401  (checks Python and packages before other imports)

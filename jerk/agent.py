@@ -37,7 +37,7 @@ class ReplayRow:
 
     plan: Plan = field(default_factory=Plan)
     start: str = ""
-    """The level at whose first observation the row stands."""
+    """The level whose first observation the row saw last; "" if it saw another one."""
 
 
 class JerkAgent:
@@ -74,14 +74,14 @@ class JerkAgent:
             actions = self.policy.actor.act(obs, play=play)
         elif play not in (None, "best"):
             raise UserError(
-                f"this agent replays sequences and has no policy that could {play}: leave out "
+                f"this agent replays sequences and has no policy for --play {play}: leave out "
                 "--play; jerk.train --write-replay records what it plays"
             )
         for index, image in enumerate(obs):
             if starts is not None and starts[index]:
                 self.rows[index] = ReplayRow()
             level = self.recognise(image) if starts is None or starts[index] else ""
-            if level and level != self.rows[index].start:  # not if it only stands and waits there
+            if level and level != self.rows[index].start:  # not while it waits at the start
                 self.rows[index] = ReplayRow(Plan.of(self.sequences.best(level)))
             row = self.rows[index]
             row.start = level
@@ -90,8 +90,8 @@ class JerkAgent:
         return actions
 
     def remember_by(self, embedder: Embedder) -> EpisodicMemory:
-        """Begin an empty episodic memory, with the embeddings of that embedder as keys. Returns
-        it."""
+        """Begin an empty episodic memory with that embedder's embeddings as keys. Returns the
+        memory."""
         config, self.embedder = self.config, embedder
         settings = MemoryConfig(
             embedder.size,
@@ -104,9 +104,9 @@ class JerkAgent:
         return self.memory
 
     def take(self, policy: BackingPolicy, *, keys: Mapping[str, torch.Tensor] | None) -> None:
-        """Take a policy to play, and if its net gives the memory's keys, begin a memory by them.
-        keys: weights of the net that gives them, if others; a net that learns gives them by a
-        copy of what it was. Raises UserError if it could not learn and should."""
+        """Use a policy to play, and if a net computes the memory's keys, begin an empty memory.
+        keys: weights of the net that computes them, if not the policy's. If the policy learns, a
+        copy of it as it is now computes them. Raises UserError if it should learn but cannot."""
         self.policy, config, actor = policy, self.config, policy.actor
         if config.learn_every and not actor.logits:
             raise UserError(
@@ -128,7 +128,7 @@ class JerkAgent:
         return ""
 
     def tensors(self) -> dict[str, Mapping[str, torch.Tensor]]:
-        """Nets for a checkpoint: the policy's, and if another one gives the memory's keys, that."""
+        """Nets for a checkpoint: the policy's, and the one that computes keys, if it is another."""
         if self.policy is None:
             return {}
         nets: dict[str, Mapping[str, torch.Tensor]] = {"net": self.policy.actor.net.state_dict()}
@@ -148,7 +148,7 @@ class JerkAgent:
         save_checkpoint(folder, agent="jerk", config=self.config, tensors=tensors, state=state)
 
     def restore(self, saved: Checkpoint) -> None:
-        """Restore a checkpoint's sequences and policy. Raises UserError if it has none."""
+        """Restore a checkpoint's sequences and policy. Raises UserError if they do not fit."""
         made = saved.of("jerk").config_as(JerkConfig)
         check_alike(made.env, self.config.env, source=saved.folder, wider=True)
         self.sequences.restore(saved.state["sequences"])
@@ -165,7 +165,7 @@ class JerkAgent:
         names = [name for name in saved.arrays if name.startswith(MEMORY_PREFIX)]
         if self.embedder is None:
             return
-        memory = self.remember_by(self.embedder)  # without what a damaged checkpoint has left
+        memory = self.remember_by(self.embedder)  # drops what a damaged checkpoint left
         if not names:
             return
         theirs = saved.config_as(JerkConfig).memory_key
@@ -202,7 +202,7 @@ class JerkAgent:
                 self.take(taken_policy(named, self.config, device=self.device), keys=None)
         if self.policy is not None:
             theirs, ours = self.policy.actor.config.env.spec().actions, self.spec.actions
-            if self.config.write_replay and theirs != ours:  # it is saved with the runs, to learn
+            if self.config.write_replay and theirs != ours:  # the policy learns from the runs later
                 raise UserError(
                     f"the policy has {theirs} actions and cannot learn from runs of {ours}; "
                     "give the same --actions, or --no-write-replay"

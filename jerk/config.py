@@ -51,24 +51,24 @@ class JerkConfig:
     """Power of the completed fraction of the run by which it grows; 1: evenly, more: near the
     end."""
     exploit_by_return: Share = learning(0.0)
-    """Added to that probability, times the best sequence's mean return over 10,000."""
+    """Increase of that probability at a best mean return of 10,000, in proportion below."""
     latest_returns: Natural = learning(0)
     """Number of a sequence's latest replays that its mean return averages; 0: all."""
     go_on: bool = learning(False)
     """Explore from where a replay ends; if off, wait there for the end of the episode."""
     recover: bool = learning(False)
     """When a replay's return diverges from the recorded one, continue with any good sequence from a
-    similar step; if there is none, explore. A replay's return is then its episode's."""
+    similar step; if there is none, explore. A replay counts with its episode's largest return."""
     slots: bool = learning(False)
     """Try variants of a sequence where its replays fail, judged by whether they get past."""
 
     mutate: bool = learning(False, group="Mutating")
     """Episodes that are no plain replay first play a mutant of the best sequence, if any."""
     cut_share: Share = learning(1.0, only_with="mutate")
-    """Largest fraction of a sequence that a mutant lacks at its end; every length is as likely."""
+    """Largest fraction of a sequence cut off a mutant's end; all lengths are equally likely."""
     excise: bool = learning(False, only_with="mutate")
-    """Also take a stretch of up to a fifth out of a mutant; of a sequence of L steps with
-    probability L / 100."""
+    """Also take a stretch of up to a fifth out of a mutant: with probability L / 100 for a sequence
+    of L steps."""
     redraw: Share = learning(0.0, only_with="mutate")
     """Draw single actions of a mutant anew: the last with this probability times the fraction of
     10,000 points that the best sequence lacks, earlier ones less often, by e^-1 per 100 steps."""
@@ -80,25 +80,25 @@ class JerkConfig:
     )
     """A checkpoint of any agent that has a net; empty: init's, if it has one, or none."""
     policy_share: Share = learning(0.0, "switch")
-    """Fraction of the bouts to the right that the policy plays when it explores, of those that the
-    memory does not play."""
+    """Fraction of exploration's bouts to the right that the policy plays, of those that the memory
+    does not play."""
     policy_replays: Share = learning(0.0, "switch", only_with="go_on")
     """Fraction of the bouts to the right that the policy plays in replays that have diverged or
     ended; it also plays the first episode on each level, unless policy_share is given."""
     policy_hold: Count = learning(1, only_with=("policy_share", "policy_replays"))
-    """Agent steps for which each of its actions is held: fewer changes help replays."""
+    """Agent steps for which each action of the policy is held: fewer changes help replays."""
     memory_share: Share = learning(0.0, "switch")
     """Fraction of the bouts to the right that the episodic memory plays, unless empty."""
     memory_key: Literal["frames", "scores", "hidden"] = fixed("frames", only_with="memory_share")
-    """How it finds similar observations: by small frames, by the policy's scores of the actions
+    """How the memory finds similar observations: by small frames, by the policy's scores of actions
     (PPO2's logits), or by the outputs of the policy's fully connected layer."""
     memory_neighbours: Count = learning(50, only_with="memory_share")
-    """Number of similar steps that decide."""
+    """Number of similar steps from which the memory chooses an action."""
     memory_best: bool = learning(False, only_with="memory_share")
     """Take the action of the similar step with the largest return; if off, that with the largest
     mean return, weighted by similarity."""
     memory_merge_above: NonNegative = learning(0.9995, only_with="memory_share")
-    """Cosine from which two steps with the same action are one, with the larger return; above 1:
+    """Cosine from which two steps with the same action are merged, with the larger return; above 1:
     never."""
     memory_tables: bool = learning(False, only_with="memory_share", needs=("datasketch",))
     """Find similar observations by datasketch's LSH tables, instead of by the faster scan."""
@@ -125,7 +125,7 @@ class JerkConfig:
 
     @property
     def needs_policy(self) -> bool:
-        """Whether a part of it uses a policy."""
+        """Whether any setting needs a policy."""
         keyed = bool(self.memory_share) and self.memory_key != "frames"
         return bool(self.policy_share or self.policy_replays or self.learn_every or keyed)
 

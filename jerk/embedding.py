@@ -59,7 +59,7 @@ class NetEmbedder:
     """What a policy's net gives before an action is chosen: its scores of the actions (a policy's
     logits), or the outputs of its fully connected layers, before their ReLUs.
 
-    Scores are taken less their mean, which no choice depends on: values are far larger than their
+    The scores' mean, on which no choice depends, is subtracted: values are far larger than their
     differences, and would all point the same way. Raises UserError if there is no such layer.
     """
 

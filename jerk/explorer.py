@@ -20,7 +20,7 @@ PERIODS, HOLDS = (10, 22), (2, 5)
 STILL_REWARD, STILL_STEPS = 2.0, 6
 """A smaller absolute reward means standing still; after so many such steps, scripts start."""
 STUCK_STEPS = 40
-"""After so many steps without a new furthest point it has been stuck for long."""
+"""Steps without a new furthest point after which the explorer has been stuck for long."""
 
 Actions = NDArray[np.uint8]
 Rng = np.random.Generator
@@ -36,7 +36,7 @@ class Moves(NamedTuple):
     left_jump: int
     wait: int
     names: tuple[str, ...]
-    """Of all actions, in the order of their numbers."""
+    """Names of all actions, in the order of their numbers."""
 
 
 class ScriptPart(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -101,7 +101,7 @@ def flaw_of(script: Script) -> str:
             if not 0 <= low <= high:
                 return f"[{low}, {high}]: expected the minimum and the maximum, both 0 or more"
     if not all(0.0 <= number < math.inf for number in odds):
-        return "a chance or odds that are no finite numbers of 0 or more"
+        return "a chance or odds other than finite numbers of 0 or more"
     return ""
 
 

@@ -142,7 +142,7 @@ def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
 
 
 def is_kept(value: float, best: float, *, ratio: float) -> bool:
-    """Whether a run with the return `value` becomes a sequence: always while the best is poor."""
+    """Whether a run with the return `value` becomes a sequence; always if the best is 0 or less."""
     return best <= 0.0 or value > ratio * best
 
 
@@ -196,7 +196,7 @@ class Learner:
 
     def __init__(self, policy: ScoringPolicy, config: JerkConfig) -> None:
         self.policy = policy
-        policy.net.requires_grad_(True)  # that of Evolution Strategies comes without gradients
+        policy.net.requires_grad_(True)  # a net of Evolution Strategies comes without
         self.parameters = list(policy.net.parameters())
         self.optimiser = Adam(self.parameters, lr=config.learning_rate)
 

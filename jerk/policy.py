@@ -20,7 +20,7 @@ class BackingPolicy:
     package: str
     """Name of its agent's package."""
     config: dict[str, Any]
-    """Its checkpoint as loaded."""
+    """The config in its checkpoint, with the precision that it was trained in."""
 
 
 def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
@@ -28,7 +28,7 @@ def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
     fp32. None if there is no net."""
     state: Any = {"package": saved.agent, "config": saved.config}
     if saved.agent == "jerk":
-        saved.config_as(JerkConfig)  # another version may have trained it
+        saved.config_as(JerkConfig)  # raises UserError for another version's
         state = saved.state["policy"]
     if state is None or "net" not in saved.tensors:
         return None

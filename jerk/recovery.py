@@ -1,4 +1,4 @@
-"""Where a replay continues that has diverged: at a similar step of any good sequence.
+"""Where a diverged replay continues: at a similar step of any good sequence.
 
 A place is known only by rewards and own actions, not by what is seen.
 """
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from jerk.sequence import Place, StoredSequence, before
 
 OFF_RETURN, OFF_STEPS, GIVE_UP_STEPS = 20.0, 4, 8
-"""A replay has diverged if its return differs by more than this for more consecutive steps than the
-second number; after the third number of steps it explores."""
+"""A replay has diverged if its return differs by more than OFF_RETURN for more than OFF_STEPS steps
+in a row; after GIVE_UP_STEPS of them without a similar step it explores."""
 NEAR = 16.0
 """Largest difference between the returns of two similar steps."""
 RETURN_SCALE, REWARD_SCALE, JUMP_SCALE = 12.0, 6.0, 4.0
 """Differences in return, in the last reward and in steps since a jump that have equal weight."""
 JUMP_STEPS, JUMP_MOST = 12, 6
-"""Steps since a jump count up to the first; their difference up to the second."""
+"""Steps since a jump count at most JUMP_STEPS, and the difference of two at most JUMP_MOST."""
 COST = 1.5
 """Steps with a larger distance are not similar."""
 GOOD, MORE, LEFT = 0.6, 400.0, 10
-"""A sequence to continue with has at least this fraction of the best mean return, returns so much
-more than the current return, and has more steps left than the last number."""
+"""A sequence to continue with has at least GOOD times the best mean return, a total return of MORE
+above the current one, and more than LEFT steps left."""
 
 
 def places(
@@ -59,7 +59,7 @@ class SequencePool:
         self.whole = np.array([float(rewards.sum()) for _, rewards in known])
 
     def is_of(self, sequences: Sequence[StoredSequence]) -> bool:
-        """Whether it was made of these sequences."""
+        """Whether the pool was made of these sequences."""
         return self.numbers == [one.number for one in sequences]
 
     def nearest(self, place: Place, *, best: float) -> tuple[StoredSequence, int] | None:

@@ -27,7 +27,7 @@ from jerk.sequence import StoredSequence
 from retro_agents.experience.advantages import returns_to_go
 
 MEMORY_DISTANCE = 0.5
-"""Steps at a larger distance are not asked (2: opposite)."""
+"""Remembered steps at a larger distance do not count (2: opposite)."""
 GAMMA = 0.99
 """Discount per agent step of the returns that the memory stores."""
 JUMP_SHARE = 0.3
@@ -75,8 +75,8 @@ class Search:
         """The next actions [N] of N episodes; obs uint8 [N,C,H,W], from which the episodes keep
         what they need.
 
-        If the rule does not explore, the memory or the policy is asked; the policy also if the
-        memory has no answer. If neither decides, it is a step or a jump to the right.
+        The memory or the policy chooses where the rule leaves it to them, the policy also where the
+        memory has no similar step. If neither does, the action is a step or a jump to the right.
         """
         agent = self.agent
         embeddings: Any = None if agent.embedder is None else agent.embedder(obs)
@@ -101,14 +101,14 @@ class Search:
         return actions
 
     def shares(self) -> Shares:
-        """The fractions of the policy in replays, and of the memory once it is not empty."""
+        """The policy's share in replays, and the memory's, which is 0 while the memory is empty."""
         config, memory = self.config, self.agent.memory
         share = config.memory_share if memory is not None and len(memory) else 0.0
         return Shares(policy=config.policy_replays, memory=share)
 
     def next_action(self, episode: SearchEpisode, shares: Shares) -> tuple[int | None, BoutPlayer]:
-        """The plan's next action, or after the plan that of exploration (or waiting) -> an action,
-        and the player that may know better; None if only that player knows one."""
+        """The plan's next action or, after the plan, one of exploration (or waiting) -> an action,
+        or None if the policy or the memory chooses it; and who chooses it."""
         config, rng, moves = self.config, self.rng, self.moves
         if config.recover:
             self.recover(episode)

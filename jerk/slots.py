@@ -17,7 +17,7 @@ BEFORE, BEYOND = 24, 14
 SHORTEST = 4
 """Length of the shortest slot, in steps from its first to its last."""
 PRIOR, PRIOR_NEW = (1.0, 0.3), (0.7, 1.3)
-"""Beta priors of the probability to pass: for an untried variant, and for a new one."""
+"""Beta priors of the probability to pass: of each variant, and of a variant yet to be made."""
 MOST = 40
 """Maximum number of variants of a slot."""
 LAST_NEW = 0.85

@@ -60,7 +60,7 @@ class Training(RunState):
     env_steps: int = 0
     updates: int = 0
     first_run: int = 0
-    """Agent steps when the first of the best runs was there."""
+    """Agent steps of the search when the first of the best runs was kept."""
     latest: dict[str, float] = field(default_factory=dict)
     """Metrics of the last update."""
     recent_returns: deque[float] = field(default_factory=lambda: deque(maxlen=100))
@@ -96,7 +96,7 @@ class Training(RunState):
             self.learner = Learner(self.agent.policy.actor, self.config)
 
     def learn(self) -> None:
-        """Makes the updates that are due: one per `learn_every` steps since there was a run."""
+        """Makes the updates that are due: one per `learn_every` steps since the first run."""
         while self.learner is not None and len(self.runs) and self.updates < self.updates_due():
             self.updates += 1
             actions_known = self.learner.policy.config.env.spec().actions
@@ -111,18 +111,18 @@ class Training(RunState):
         return (self.env_steps - self.first_run) // max(1, self.config.learn_every)
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
-        """The first episode of every environment."""
+        """Begins the first episode of every environment."""
         self.episodes = [SearchEpisode("")] * self.num_envs
         for env, level in enumerate(levels):
             self.begin_episode(env, obs[env], level)
 
     def begin_episode(self, env: int, first: NDArray[np.uint8], level: str) -> None:
-        """An episode on that level; first: its first observation [C,H,W]."""
+        """Begins an episode on that level; first: its first observation [C,H,W]."""
         self.sequences.starts.setdefault(level, first.copy())
         self.episodes[env] = self.search.begin(level, env_steps=self.env_steps)
 
     def add(self, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> None:
-        """What came of the actions; rewards [N] as the environment gives them."""
+        """Adds a step to every episode; rewards [N] as the environment gives them."""
         self.env_steps += self.num_envs
         raw = (rewards / self.spec.reward_scale).tolist()
         for episode, action, reward in zip(self.episodes, actions.tolist(), raw, strict=True):
@@ -149,7 +149,7 @@ class Training(RunState):
     def keep_run(
         self, episode: SearchEpisode, length: int, last: NDArray[np.uint8], *, terminated: bool
     ) -> None:
-        """Keep that many steps of an ended episode. last: its last frame [c,H,W]."""
+        """Keep the first `length` steps of an ended episode. last: its last frame [c,H,W]."""
         run = Episode(
             episode.level,
             np.array(episode.actions[:length], np.uint8),
@@ -240,7 +240,7 @@ class Training(RunState):
         """Restores the run from a checkpoint. Returns the observations to act on. Removes a replay
         that was written later, as rows of metrics are removed."""
         self.agent.restore(saved)
-        self.runs = BestRuns(self.config.runs)  # none of a damaged checkpoint's
+        self.runs = BestRuns(self.config.runs)  # drops what a damaged checkpoint left
         saved.check_run("plays")
         state = saved.state_as(Kept)
         saved.check_same(self.config)

@@ -1,3 +1,3 @@
 """Experiments on the product: studies, benchmarks and the notebook."""
 
-import retro_agents  # noqa: F401  (says what is missing before anything else is imported)
+import retro_agents  # noqa: F401  (checks Python and packages before other imports)

@@ -94,7 +94,7 @@ def changed(node: ast.AST) -> ast.AST | None:
 
 
 def places(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yields the nodes below that have a fault, each with it. Messages and assertions have none."""
+    """Yields (node, faulty node) where a fault can be; none is in messages and assertions."""
     if isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert):
         return
     if (fault := changed(node)) is not None:
@@ -121,7 +121,7 @@ def mutants_of(file: str) -> list[Mutant]:
 
 
 def drawn(each: int, seed: int) -> list[Mutant]:
-    """So many mutants of each file in DRAWN."""
+    """Up to `each` mutants of each file in DRAWN."""
     files = sorted(str(p.relative_to(ROOT)) for pattern in DRAWN for p in ROOT.glob(pattern))
     chosen: list[Mutant] = []
     for file in files:
@@ -136,7 +136,7 @@ def by_hand() -> list[Mutant]:
     for one in chosen:
         text = (ROOT / one["file"]).read_text(encoding="utf-8")
         if text.count(one["from"]) != 1:
-            raise UserError(f"{BY_HAND}: {one['file']} must hold this once: {one['from']!r}")
+            raise UserError(f"{BY_HAND}: {one['file']} must contain this once: {one['from']!r}")
         one["line"] = text[: text.index(one["from"])].count("\n") + 1
     return chosen
 

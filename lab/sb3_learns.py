@@ -3,7 +3,7 @@
 python -m lab.sb3_learns --seeds 3 --write
 
 It plays BrambleDash/train-v0 in eight environments made by `make_vec_env`, on one thread, with
-"CnnPolicy" and nothing else said. Random play is of the same environments. Scores are those of this
+"CnnPolicy" and its default settings. Random play has the same environments. Scores are as in this
 project's tables. Results: lab/sb3_learns.json. Needs the extra `benchmarks`.
 """
 
@@ -19,7 +19,7 @@ STORED = ROOT / "lab/sb3_learns.json"
 ENVS, STEPS, LAST = 8, 50_000, 15_000
 """Environments; steps of learning; the last of them whose episodes count."""
 Episodes = list[tuple[int, float]]
-"""Of each episode, the steps when it ended, of all environments together, and its score."""
+"""For each episode, the steps of all environments when it ended, and its score."""
 
 
 def ended(steps: int, infos: list[dict[str, Any]]) -> Episodes:
@@ -28,7 +28,7 @@ def ended(steps: int, infos: list[dict[str, Any]]) -> Episodes:
 
 
 def learn(seed: int, steps: int) -> tuple[Episodes, Episodes]:
-    """The episodes of PPO as it learns, and as many steps of random play."""
+    """The episodes of PPO as it learns, and those of as many steps of random play."""
     import torch
     from stable_baselines3 import PPO
     from stable_baselines3.common.callbacks import BaseCallback

@@ -1,4 +1,4 @@
-"""The kernels, compiled in a thread of their own: a run does not wait for it."""
+"""The kernels, compiled in a thread of their own, for which a run does not wait."""
 
 import functools
 import threading
@@ -29,7 +29,7 @@ def compiled() -> ModuleType:
 
 @functools.cache
 def started() -> Future[ModuleType]:
-    """The process's only compilation, in a thread for which its end does not wait."""
+    """Starts the process's only compilation, in a daemon thread."""
     future: Future[ModuleType] = Future()
 
     def work() -> None:
@@ -48,7 +48,7 @@ def wait() -> None:
 
 
 def kernels() -> Any:
-    """What searches: the compiled kernels, or until they are ready, `plain`. Raises what compiling
-    them raised."""
+    """The module that searches: the compiled kernels or, until they are ready, `plain`. Raises the
+    error of a failed compilation."""
     compiling = started()
     return compiling.result() if compiling.done() else plain

@@ -16,7 +16,7 @@ from retro_agents.ground.ranges import Count, Natural, check
 from retro_agents.run.config import from_dict
 
 ROUNDING = 1e-6
-"""By so much the cosine of equal embeddings may be below 1 in fp32."""
+"""How far the cosine of equal embeddings may be below 1 in fp32."""
 KERNEL_DELTA = 1e-3
 
 
@@ -74,7 +74,7 @@ def squares_of(cosines: Floats) -> Floats:
 
 @final
 class EpisodicMemory:
-    """See the package's text. `merged` counts near-duplicates, `evicted` entries that made room."""
+    """Stores steps by embedding and finds the nearest. It counts entries merged and evicted."""
 
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config

@@ -1,5 +1,5 @@
-"""The same as `kernels`, in NumPy: what searches until those are compiled, with equal results, to
-the last bit."""
+"""The functions of `kernels` in NumPy, which search until those are compiled, with results that are
+equal to the last bit."""
 
 import math
 from typing import Any
@@ -23,8 +23,8 @@ Found = NDArray[np.int32]
 def random_signs(features: int, *, bits: int, seed: int) -> Floats:
     """The signs for codes of `bits` bits, ±1 [ROUNDS,n]; the same seed gives the same bits.
 
-    Directions are measured from a centre: where all vectors point nearly the same way, angles at
-    the origin would distinguish them by few bits.
+    `sign_code` measures directions from a centre: if all vectors point nearly the same way, angles
+    at the origin would distinguish them by few bits.
     """
     assert bits % WORD == 0 and bits > 0, bits
     size = 1 << (max(features, bits) - 1).bit_length()

@@ -1,3 +1,3 @@
 """PPO2: proximal policy optimisation on many levels at once."""
 
-import retro_agents  # noqa: F401  (says what is missing before anything else is imported)
+import retro_agents  # noqa: F401  (checks Python and packages before other imports)

@@ -38,8 +38,8 @@ class PPO2Agent(ActorCriticAgent[PPO2Config]):
     def take(
         self, weights: Mapping[str, Tensor], source: Path | str, *, flags: Sequence[str] = ()
     ) -> None:
-        """Take the weights of a net, of two value functions the rewards' where it has one; noisy
-        layers keep their own noise where it has none."""
+        """Take a net's weights. If this net has one value function and the other two, only that of
+        the rewards is taken; if the other has no noise, noisy layers keep their own."""
         own = self.net.state_dict()
         noise = {name: value for name, value in own.items() if name.endswith("_sigma")}
         if not self.config.bonus_apart:

@@ -169,7 +169,7 @@ class Student:
         found = {"cross_entropy": policy_loss, "value_loss": value_loss, "accuracy": right}
         return {name: float(value.detach()) for name, value in found.items()}
 
-    def seen(self) -> dict[str, float]:
+    def recent_metrics(self) -> dict[str, float]:
         """Metrics of recent lessons: how often the policy's most probable action is the expert's on
         steps that it has not learned from yet, and the returns of both players."""
         found = {"agreement": [*map(float, self.agreed)], "mean_return": [*self.returns]}
@@ -263,7 +263,7 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
             values = student.update(demonstrations)
             over = student.updates == config.updates or interrupted()
             if over or student.updates % LOG_EVERY == 0:
-                values |= {"steps": demonstrations.size, **student.seen()}
+                values |= {"steps": demonstrations.size, **student.recent_metrics()}
                 metrics.log(student.updates, values)
                 progress.update(student.updates, values)
                 student.agent.save(folder.checkpoints)

@@ -20,16 +20,16 @@ from retro_agents.run.distributed import Group
 from retro_agents.run.distrust import reading
 
 UNKNOWN = -1
-"""Where nobody says what to do."""
+"""The action of a step for which none was demonstrated."""
 
 
 @final
 class Demonstrations:
-    """`steps` steps of each of N rows, with room made at once; every frame is stored once.
+    """`steps` steps of each of N rows, in memory allocated at once; every frame is stored once.
 
     actions int8 [N,S]: what to do, or UNKNOWN; it need not be what was done. returns float32
-    [N,S]: discounted; nan until the episode is over. Those drawn are divided by the deviation of
-    the discounted sums of all rewards so far, as `normalise_returns` does in the end.
+    [N,S]: discounted; nan until the episode is over. `sample` divides them by the deviation of the
+    discounted sums of all rewards so far, the scale of PPO2's returns with `normalise_returns`.
     """
 
     def __init__(self, rows: int, steps: int, *, spec: EnvSpec, gamma: float) -> None:
@@ -88,10 +88,10 @@ class Demonstrations:
     def sample(
         self, count: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.float32]]:
-        """Steps drawn alike -> observations [B,C,H,W], actions [B], returns [B]."""
+        """Steps drawn uniformly -> observations [B,C,H,W], actions [B], returns [B]."""
         rows = rng.integers(len(self.frames), size=count)
         steps = rng.integers(self.filled, size=count)
-        # Before an episode's first frame stands that frame itself, as the environment has it.
+        # An episode's first frame also stands in for those before it, as in the environment.
         back = np.minimum(self.steps_back, self.ages[rows, steps][:, None])
         frames = self.frames[rows[:, None], steps[:, None] - back]
         obs = stacked(frames)
@@ -100,8 +100,8 @@ class Demonstrations:
 
 
 def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations:
-    """The recorded episodes in folders, or left by runs, with commas between. Raises UserError if
-    there are none, or some that an agent of these settings could not see or do."""
+    """The recorded episodes of folders and runs, separated by commas. Raises UserError if there are
+    none, or if some have other frames or actions than an agent of these settings."""
     spec, episodes = settings.spec(), []
     for source in folders_of(folders):
         saved = load_checkpoint(left_by(source))
@@ -130,8 +130,8 @@ def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations
 def of_episodes(
     episodes: Sequence[Episode], settings: EnvSettings, *, gamma: float
 ) -> Demonstrations:
-    """Recorded episodes, one after the other in one row. Where one was cut, nothing follows: those
-    who record cut where no more was earned."""
+    """Recorded episodes, one after the other in one row. A cut episode counts as ended, with
+    a value of 0 after it: recorders cut where nothing more was earned."""
     spec, steps = settings.spec(), sum(len(episode.actions) for episode in episodes)
     found = Demonstrations(1, steps, spec=spec, gamma=gamma)
     found.levels = list(dict.fromkeys(episode.level for episode in episodes))

@@ -110,14 +110,14 @@ class Learner:
         self._losses = self.losses
         if config.compile:
             self._losses = torch.compile(self.losses)
-        # Chance, recurrent nets and other processes make a step wait for the device.
+        # A graph may not wait for the device; random draws, recurrence and other processes do.
         fixed = not (self.augmentation or config.dropout or config.noisy or group.active)
         graphs = config.cuda_graphs and fixed and config.recurrent == "none"
         self._take_step = Graphed(self._step_from, device, on=graphs)
         self.batch: Batch | None = None
         """What `_step_from` reads: in the same memory at every update, as a graph needs."""
         self.names: list[str] = []
-        """Of the metrics that it returns."""
+        """Names of the metrics that `_step_from` returns."""
         alone = device.type != "cpu" or config.compile
         self.threads = GradientThreads(1 if alone else threads, net)
         self.cached_rows = sys.maxsize if alone else CACHED_ROWS

@@ -78,7 +78,7 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
 
 
 def resolve(config: PPO2Config) -> PPO2Config:
-    """With one environment per level spelled out."""
+    """The config with --num-envs 0 replaced by the number of levels, without rotation."""
     if config.run.num_envs:
         return config
     return replaced(config, num_envs=len(level_names(config.run.levels)), rotate_every=0)
@@ -90,8 +90,8 @@ def make_envs(config: PPO2Config, group: "Group") -> VectorEnv:
     share = part.stop - part.start
     if config.sequence_steps == config.rollout_steps > 1 and share % config.minibatches:
         raise UserError(
-            f"each process has {share} environments to deal out to {config.minibatches} "
-            "minibatches whole: give --num-envs such that this goes without rest"
+            f"each process has {share} environments, expected a multiple of the "
+            f"{config.minibatches} minibatches: change --num-envs or --minibatches"
         )
     return make_for(config, part=part)
 

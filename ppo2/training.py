@@ -66,7 +66,7 @@ class Training(OnPolicy):
 
     @property
     def checkpoint_every(self) -> int:
-        """Agent steps between checkpoints, as one or the other setting says."""
+        """Agent steps between checkpoints: by num_checkpoints or, if it is 0, checkpoint_every."""
         settings, count = self.config.run, self.config.num_checkpoints
         return -(-settings.timesteps // count) if count else settings.checkpoint_every
 
@@ -130,7 +130,7 @@ class Training(OnPolicy):
         super().save(run_dir, envs, keep=sys.maxsize if self.config.num_checkpoints else 2, **own)
 
     def restore_own(self, saved: Checkpoint) -> None:
-        """Restores the penalty's weight and the bonuses. Raises UserError if one was off."""
+        """Restores the penalty's weight and the bonuses. Raises UserError for other bonuses."""
         for name, stored in (("novelty", saved.arrays), ("rnd", saved.tensors)):
             if getattr(self, name) is not None and name not in stored:
                 raise UserError(
@@ -142,7 +142,7 @@ class Training(OnPolicy):
                 "the saved run's bonus has a value function of its own: resume with --rnd-values "
                 "two and a --rnd above 0, or begin another run with --init"
             )
-        if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else it begins anew
+        if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else the weight begins anew
             self.learner.kl_weight.fill_(saved.state["kl_weight"])
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])

@@ -1,3 +1,3 @@
 """Rainbow: deep Q-learning with six improvements, pretrained by level rotation."""
 
-import retro_agents  # noqa: F401  (says what is missing before anything else is imported)
+import retro_agents  # noqa: F401  (checks Python and packages before other imports)

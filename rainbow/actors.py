@@ -56,7 +56,7 @@ class LocalSteps:
         return step
 
     def summary(self) -> dict[str, float]:
-        """Returns no metrics: there are none of playing."""
+        """Returns no metrics: playing in this process has none."""
         return {}
 
 
@@ -67,22 +67,22 @@ class ActorSteps:
     def __init__(self, training: Training, actors: RayActors) -> None:
         self.training, self.actors = training, actors
         self.steps: deque[Step] = deque()
-        self.weights = dict.fromkeys(range(training.config.acting.actors), training.updates)
-        """Of each actor's next block, as a number of updates."""
+        self.weight_updates = dict.fromkeys(range(training.config.acting.actors), training.updates)
+        """For each actor, the updates behind the weights that play its next block."""
         self.lag = 0
 
     def begin(self) -> None:
         """Does nothing: actors play by themselves."""
 
     def wait(self) -> Step:
-        """Returns the next step of a block. When a block is opened, its actor plays the next one
-        with the current weights; so no actor is further ahead than that."""
+        """Returns the next step of a block. When a block is taken, its actor begins another one
+        with the current weights, so an actor is at most one block ahead of the learner."""
         if not self.steps:
             training, (actor, _, block, follows) = self.training, self.actors.next()
             self.steps.append(block[0]._replace(begins=block[0].begins or not follows))
             self.steps.extend(block[1:])
-            self.lag = training.updates - self.weights[actor]
-            self.weights[actor] = training.updates
+            self.lag = training.updates - self.weight_updates[actor]
+            self.weight_updates[actor] = training.updates
             played = sum(len(step.actions) for step in block)
             self.actors.order(actor, training.env_steps + played)
         return self.steps.popleft()
@@ -99,7 +99,7 @@ class Actor:
     def __init__(self, config: RainbowConfig, index: int, start: int) -> None:
         """See `retro_agents.experience.actors.ray_actors`."""
         num_envs = config.run.num_envs
-        slots = max(config.env.spec().steps_back) + config.n_step + 4  # a replay's fewest
+        slots = max(config.env.spec().steps_back) + config.n_step + 4  # the fewest for a replay
         own = replaced(
             config,
             device="cpu",
@@ -112,8 +112,8 @@ class Actor:
         self.local = LocalSteps(self.training, make_for(config, part=part), first=part.start)
 
     def play(self, weights: Weights | None, version: int) -> list[Step]:
-        """Plays a block. version: agent steps of the run before it. Its priorities are computed
-        with these weights, for the target too."""
+        """Plays a block. version: agent steps of the run before it. The priorities are computed
+        with these weights, which are the target net's too."""
         training = self.training
         if weights is not None:
             training.agent.take_arrays(weights)
@@ -134,8 +134,8 @@ class Actor:
 def playing(
     training: Training, envs: VectorEnv | None, obs: NDArray[np.uint8] | None
 ) -> Iterator[LocalSteps | ActorSteps]:
-    """Yields what plays for a run. envs: of this process; None if actors play, which make their
-    own. obs: see `LocalSteps`."""
+    """Yields the source of a run's steps. envs: this process plays them; None: actors play, which
+    make their own. obs: see `LocalSteps`."""
     if envs is not None:
         yield LocalSteps(training, envs, obs)
         return

@@ -53,8 +53,8 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
         self.half = acts_in_bf16(config.computing.precision, self.device)
 
     def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's net. UserError where it is another agent's, of another shape, or its
-        atoms stand for other returns."""
+        """Take a checkpoint's net. Raises UserError if it is another agent's, has another shape, or
+        has atoms for other returns."""
         super().load_weights(saved)
         ends = [self.config.v_min, self.config.v_max]
         theirs = [saved.setting("v_min"), saved.setting("v_max")]
@@ -76,8 +76,8 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
     ) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
 
-        draw: with noise, or where the net has none with random actions at the rates `epsilon` [N];
-        without rates: those of a run's end, whose ladder is over the rows. starts: unused.
+        draw: with noise; a net without noise takes random actions at the rates `epsilon` [N], by
+        default those at the end of a run with N environments. starts: unused.
         """
         play = self.how(play)
         explore = play == "draw"

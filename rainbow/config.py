@@ -66,7 +66,7 @@ class RainbowConfig:
     distributional: bool = shape(True)
     """Learn the distribution of the return instead of its mean."""
     quantiles: Natural = shape(0)
-    """Learn so many quantiles, at fractions drawn anew each time (IQN; Dabney et al.,
+    """Number of quantiles to learn, at fractions drawn anew each time (IQN; Dabney et al.,
     arXiv:1806.06923); 0: probabilities of fixed atoms (C51)."""
     n_step: Count = fixed(3)
     """Number of rewards summed before bootstrapping; 1: plain Q-learning."""
@@ -76,7 +76,7 @@ class RainbowConfig:
     munchausen: Share = learning(0.0)
     """Fraction of the taken action's log-probability that is added to its reward, where the policy
     is a softmax of the target net's values (Vieillard et al., arXiv:2007.14430: 0.9); 0: none, and
-    the next action is greedy. For quantiles, or values."""
+    the next action is greedy. It does not apply to fixed atoms (C51)."""
     munchausen_temperature: Positive = learning(0.03, only_with="munchausen")
     """Temperature of that softmax, in scaled reward."""
     atoms: Count = shape(51, only_with="distributional", without="quantiles")
@@ -94,8 +94,8 @@ class RainbowConfig:
     epsilon_steps: Natural = learning(250_000, only_with="noisy=False")
     """Agent steps over which epsilon falls linearly."""
     epsilon_ladder: NonNegative = learning(0.0, only_with="noisy=False")
-    """Environment i of N acts randomly with probability epsilon^(1 + i / (N - 1) times this), a
-    single one with the mean of these; 0: all with epsilon."""
+    """L in Ape-X's ladder: environment i of N acts randomly with probability
+    epsilon^(1 + L i / (N - 1)), a single one with the mean of these; 0: all with epsilon."""
     replay_size: Count = memory(500_000, other_names=("buffer_size",))
     """Capacity of the replay in transitions, 7.2 kB each at 84x84 grey."""
     priority_alpha: NonNegative = learning(0.5, only_with="prioritised")
@@ -105,7 +105,7 @@ class RainbowConfig:
     priority_beta_final: NonNegative = learning(0.4, only_with="prioritised")
     """Exponent of the importance weights at the end; it changes linearly."""
     priority_beta_steps: Natural = learning(0, only_with="prioritised")
-    """Agent steps until then; 0: all timesteps of the run."""
+    """Agent steps until priority_beta_final is reached; 0: all timesteps of the run."""
     priority_epsilon: Positive = learning(0.1, only_with="prioritised")
     """Added to every loss before it becomes a priority."""
     initial_priorities: bool = learning(False)

@@ -173,8 +173,8 @@ COMPUTE_WEIGHTS = (
     *(PixelConv, SpectralConv, StandardisedConv),
     *(BatchNorm, FrameAttention, GroupNorm),
 )
-"""Layers that compute with their weights, or in fp32. From weights in bf16 they would get others
-than from the online net's: a number of bf16, divided by 255, is always rounded up."""
+"""Layers whose weights stay in fp32 in the target net. They transform their weights, or compute in
+fp32; from bf16 they would get other results than the online net: x / 255 is then rounded up."""
 
 
 class Learner:
@@ -257,7 +257,7 @@ class Learner:
         return losses.detach(), metrics
 
     def augmented(self, batch: TensorBatch) -> TensorBatch:
-        """A batch with changed observations; those that its targets are computed from stay, as in
+        """The batch with augmented observations; targets are computed from the original ones, as in
         ttumiel/procgen-competition. Differs: drawn anew for each update, instead of once as the
         steps enter the replay."""
         if self.augmentation is None:

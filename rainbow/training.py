@@ -27,7 +27,7 @@ class Step(NamedTuple):
     """An agent step of N environments."""
 
     obs: NDArray[np.uint8]
-    """[N,c,H,W]: the newest frame of each observation before it, which is all that is kept."""
+    """[N,c,H,W]: only the newest frame of each observation before the step."""
     actions: NDArray[np.int64]
     """[N]; so are the following."""
     rewards: NDArray[np.floating]
@@ -36,18 +36,18 @@ class Step(NamedTuple):
     final_obs: Sequence[NDArray[np.uint8]]
     """N times [C,H,W], to be read where an episode ended; empty where none did."""
     episodes: list[dict[str, Any]]
-    """That ended in it."""
+    """The episodes that ended in this step."""
     first: int
     """Number of the first environment, counted over all players."""
     begins: bool
-    """New episodes begin with it: it does not follow what was played in these before."""
+    """Whether it begins new episodes, instead of following these environments' last step."""
     losses: NDArray[np.float32] | None = None
-    """Of the transitions that it completes [K], where an actor computed them."""
+    """Losses [K] of the transitions that the step completes, if an actor computed them."""
 
 
 CLIPPED, ROWS = 0.1, 10
-"""Share of the targets outside the atoms, averaged over so many rows of metrics, that is warned
-of."""
+"""A warning is printed if more than this share of the targets, averaged over this number of rows
+of metrics, lies outside the atoms."""
 
 
 class Training(OffPolicy):
@@ -123,17 +123,17 @@ class Training(OffPolicy):
         """Adds a step to the replay. Returns the losses [K] that became the priorities of the
         transitions that it completes, if they do."""
         if step.begins:
-            self.judge(self.replay.cut(step.first + np.arange(len(step.actions))))
-        return self.judge(self.replay.add(*step[:6], first=step.first), step.losses)
+            self.set_priorities(self.replay.cut(step.first + np.arange(len(step.actions))))
+        return self.set_priorities(self.replay.add(*step[:6], first=step.first), step.losses)
 
-    def judge(
+    def set_priorities(
         self, complete: NDArray[np.int64], losses: NDArray[np.float32] | None = None
     ) -> NDArray[np.float32] | None:
         """Sets the losses of new transitions [K] as their priorities, if the config says so, and
         returns them.
 
-        losses: an actor's. The actor may have played a block that was lost. If its losses are of
-        transitions that are not here, they are computed anew.
+        losses: an actor's. If a block of the actor was lost, they belong to other transitions than
+        those here: their number differs, and losses are computed anew.
         """
         if not self.config.initial_priorities or not len(complete):
             return losses
@@ -144,8 +144,8 @@ class Training(OffPolicy):
         return losses
 
     def take(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's weights, shrunk towards fresh ones as asked: so they learn something
-        new faster. Source: Ash and Adams, arXiv:1910.08475."""
+        """Take a checkpoint's weights, mixed with fresh ones by init_shrink, because such a net
+        learns something new faster. Source: Ash and Adams, arXiv:1910.08475."""
         fresh = copy.deepcopy(self.agent.net)
         self.agent.load_weights(saved)
         follow(self.agent.net, fresh, rate=1.0 - self.config.init_shrink)

@@ -171,7 +171,7 @@ class Demo:
 
 def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
     """Check everything that the user may have got wrong, before anything long begins -> the demo,
-    and the shipped agent with its settings."""
+    and the agent that plays without learning, with its settings."""
     read = functools.partial(load_config, DemoConfig, argv, presets=None, command="scripts/demo")
     config = read()
     if config.quick:

@@ -18,7 +18,7 @@ from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
 
 ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("KILLS", "1"))
-"""Times that a test of actors kills what it kills."""
+"""Number of kills in each test that kills processes."""
 
 
 def play(agent, envs, episodes=4):
@@ -103,9 +103,9 @@ FORKS.set_forkserver_preload(["tests.agents.tiny", "rainbow.training", "ppo2.tra
 
 
 def kill_at(step, pid, run_dir, *, ended, pause=0.0, victim=learner):
-    """Kill a run's process as soon as it has a checkpoint of that step or later, or a pause of
-    seconds after that. ended: gives its exit code once it has ended. victim: which process to kill
-    instead, by its."""
+    """Kill a run's process `pause` seconds after it has a checkpoint of that step or later. ended:
+    returns its exit code once it has ended. victim: maps its process id to that of the process to
+    kill."""
     while not any(
         int(meta.parent.name.removeprefix("step-")) >= step
         for meta in run_dir.glob("checkpoints/step-*/meta.json")
@@ -154,13 +154,13 @@ def interrupted(command, run_dir, *, number=signal.SIGINT, told=lambda pid: [pid
 
 
 def as_words(flags):
-    """Them on a command line."""
+    """These flags as words of a command line."""
     return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
 
 
 def kill_actors(monkeypatch, *, after):
-    """Kill the process of an actor when so many blocks were taken, since it was started again, and
-    one more has come -> all blocks, as they are taken."""
+    """Kill an actor's process, KILLS times: each time when `after` blocks were taken since the last
+    restart, and one more has come -> the list of all blocks that are taken."""
     taken: list[Any] = []
     take, killed, since = RayActors.next, 0, 0
 
@@ -180,7 +180,7 @@ def kill_actors(monkeypatch, *, after):
 
 
 def processes_of(out):
-    """Whoever names the folder in its command line, this test apart."""
+    """Ids of all processes, except this one, whose command line names the folder."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -193,7 +193,7 @@ def processes_of(out):
 
 
 def gone(out):
-    """Whether they all end within 30 seconds."""
+    """Whether `processes_of` the folder all end within 30 seconds."""
     deadline = time.monotonic() + 30
     while processes_of(out):
         if time.monotonic() > deadline:

@@ -55,7 +55,7 @@ class TRPONet(nn.Module):
         return self.value(features).squeeze(1)
 
     def value_parameters(self) -> list[nn.Parameter]:
-        """Those of a value net apart; none of a critic that is not to be trained."""
+        """The parameters of a separate value net; none if there is none (an untrained critic)."""
         if self.value_encoder is None or self.value_hidden is None:
             return []
         parts = self.value_encoder, self.value_hidden, self.value
@@ -98,7 +98,7 @@ class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
         return nullcontext()
 
     def no_state(self, rows: int) -> Tensor:
-        """Nothing is remembered: [rows,0]."""
+        """The empty state of a net without recurrence, [rows,0]."""
         return torch.zeros(rows, 0, device=self.device)
 
     @torch.no_grad()

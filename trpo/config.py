@@ -58,7 +58,7 @@ class TRPOConfig:
     damping: NonNegative = learning(0.1, only_with="update=natural")
     """natural: added to the Fisher matrix's diagonal."""
     fisher_every: Count = learning(1, only_with="update=natural")
-    """natural: interval of the rollout's steps from which the Fisher matrix is estimated."""
+    """natural: estimate the Fisher matrix from every step of a rollout (1), every second (2), …"""
     penalty: NonNegative = learning(0.5, only_with="update=penalty", other_names=("beta",))
     """penalty: weight of the KL divergence (the course's beta)."""
     learning_rate: Positive = learning(1e-3, common=True, other_names=("lr",))

@@ -1,7 +1,7 @@
 """TRPO's mathematics: pure functions, then the learning from one rollout.
 
 Letters: B rows, A actions, P parameters of the policy in one vector. `logp` is the log-probability
-of the action taken, `log_ratio` its difference from that under the policy that acted.
+of the action taken; that of a batch is under the policy that acted.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from trpo.agent import LogPolicy, TRPONet
 from trpo.config import TRPOConfig
 
 MICROBATCH = 512
-"""Rows that a gradient or Fisher-vector product is computed of at a time."""
+"""Rows from which a gradient or a Fisher-vector product is computed at a time."""
 ENOUGH = 1e-10
 """Squared length of the residual at which conjugate gradients stop."""
 
@@ -180,7 +180,7 @@ class Learner:
 
         def judge(share: float) -> tuple[float, float]:
             put(start + share * step, self.policy)
-            after, kl = self.judged(batch, old)
+            after, kl = self.surrogate_and_kl(batch, old)
             return after - worth, kl
 
         share, improvement, kl = line_search(judge, max_kl=config.max_kl)
@@ -190,7 +190,7 @@ class Learner:
         return {"kl": kl, "improvement": improvement, "step_share": share, "gradient_norm": length}
 
     @torch.no_grad()
-    def judged(self, batch: Batch, old: Tensor) -> tuple[float, float]:
+    def surrogate_and_kl(self, batch: Batch, old: Tensor) -> tuple[float, float]:
         """Returns the present policy's surrogate and its mean KL divergence from `old`."""
         sums = torch.zeros(2, device=self.device)
         for mb in torch.arange(len(old), device=self.device).split(MICROBATCH):
@@ -201,8 +201,8 @@ class Learner:
         return surrogate, kl
 
     def adam_step(self, batch: Batch, old: Tensor, rows: Tensor) -> dict[str, Tensor]:
-        """One step of Adam on a minibatch. Returns metrics, means over it. The policy's
-        loss is that of the course: a penalty on the KL divergence less the surrogate."""
+        """One step of Adam on a minibatch. Returns means over its rows as metrics. The
+        policy's loss is the course's: a penalty on the KL divergence minus the surrogate."""
         config = self.config
         sums: dict[str, Tensor] = {}
         self.optimiser.zero_grad()

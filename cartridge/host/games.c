@@ -1,4 +1,4 @@
-/* Many games in slots, under the contest's rules: what retro_env/native.py calls.
+/* Many games in slots, under the contest's rules: retro_agents/games/retro calls it.
  *
  * Python writes settings, actions and starts into this memory and reads results there, so that one
  * call steps any number of games. */
@@ -13,7 +13,7 @@
 #define MULTIPLIER_HIGH 0x2360ED051FC65DA4ULL
 #define MULTIPLIER_LOW 0x4385DF649FCCF645ULL
 
-/* The layout is part of the interface (native.py). Scores are in quarter points. */
+/* The layout is part of the interface (engine.py). Scores are in quarter points. */
 typedef struct {
     u64 random_low, random_high, increment_low, increment_high; /* PCG64, as NumPy's */
     s32 score, total, furthest, gain;

@@ -121,9 +121,9 @@ def main() -> None:
     drawn.add_argument("--out", type=Path, default=Path("preview"), help="folder for the PNG")
     tools.add_parser("prove", help=prove.__doc__)
     measured = tools.add_parser("references", help=references.__doc__)
-    measured.add_argument("game", nargs="?", default=GAME, help="its name; that of `new` too")
+    measured.add_argument("game", nargs="?", default=GAME, help="name of a cartridge (see `new`)")
     measured.add_argument(
-        "--episodes", type=int, default=200, help="the robust oracle's practice on an act"
+        "--episodes", type=int, default=200, help="the robust oracle's practice episodes on an act"
     )
     alike = tools.add_parser("likeness", help=likeness.__doc__)
     alike.add_argument("--seeds", type=int, default=10, help="cartridges that are compared")
@@ -134,7 +134,7 @@ def main() -> None:
         dest="seeds",
         type=seed_range,
         required=True,
-        help="other acts for every number; several, as 2-21, with one split of all",
+        help="seed of the acts; a range such as 2-21 makes a cartridge each, and one split",
     )
     fresh.add_argument(
         "--out",

@@ -153,7 +153,7 @@ def finishable_act(zone: int, number: int, seed: int) -> tuple[Act, list[int]]:
             continue
     name = f"{ZONES[zone].name}.Act{number}"
     raise UserError(
-        f"{name}: none of {LAYOUTS} layouts of seed {seed} can be finished; take another"
+        f"{name}: none of {LAYOUTS} layouts of seed {seed} can be finished; give another seed"
     )
 
 
@@ -167,7 +167,7 @@ def _sources(acts: list[Act], folder: Path) -> Iterator[Path]:
 
 def _compile(folder: Path) -> None:
     """Build the ROM from the engine and the folder's sources."""
-    with tempfile.TemporaryDirectory() as place:  # to make, a space in a path is its end
+    with tempfile.TemporaryDirectory() as place:  # make cannot handle spaces in paths
         at = Path(place)
         shutil.copytree(folder / "src", at / "src")
         places = (f"GENERATED={at / 'src'}", f"BUILD={at / 'build'}", f"ROM={at / 'rom.md'}")

@@ -1,4 +1,4 @@
-"""Builds acts from chunks. An act is a pure function of (zone, number, seed)."""
+"""Builds acts from chunks. An act is a pure function of (zone, number, seed, layout)."""
 
 from random import Random
 
@@ -25,7 +25,7 @@ Log = list[tuple[str, int]]
 
 
 def act_length(number: int) -> int:
-    """Columns of an act, at most: the later, the longer."""
+    """Maximum number of columns of an act; it grows with the act's number."""
     return min(565, 420 + 45 * (number - 1))
 
 

@@ -24,7 +24,7 @@ from retro_agents.ground.errors import UserError
 PROOFS = Path(__file__).parent / "proofs"
 LEFT, RIGHT, ROLL, DOWN, DASH, JUMP = 0, 1, 3, 4, 5, 6
 LETTERS = "LRlrdDJ"
-"""Letters of the actions in a proof: left, right, with down small, dash, jump."""
+"""Letters of the actions: L left, R right, l and r with down, d down, D dash, J jump."""
 HOLDS, FLIGHTS = (1, 2, 4), (3, 9)
 SCRIPTS: tuple[tuple[int, ...], ...] = (
     *((JUMP,) * hold + (RIGHT,) * flight for flight in FLIGHTS for hold in HOLDS),

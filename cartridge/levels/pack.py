@@ -56,7 +56,7 @@ def zone_row(blob: Blob, name: str) -> list[int]:
 
 
 def pack(acts: Sequence[Act], *, art: bool = True) -> bytes:
-    """The binary of these acts, uncompressed. Without art, it can only be loaded after another."""
+    """The binary of these acts, uncompressed. Without art, it is loaded after one with art."""
     blob = Blob()
     act_rows = [act_row(blob, act) for act in acts]
     zones = [zone.name for zone in ZONES] if art else []

@@ -45,8 +45,8 @@ GROUND_CLASSES = (
 )
 """Each has four copies, for even and odd columns and rows, so that a 32x32 pattern fits."""
 DEPTHS = {3: "dim", 4: "dusk", 5: "deep"}
-"""Classes of cells by the rows of ground above them, at least; "fill" with fewer. The ground
-darkens gradually over two cells."""
+"""Least rows of ground above a cell -> its class; with fewer rows it is "fill". The ground darkens
+gradually over two cells."""
 STONE_SHARE, STONE_ROWS = 0.18, 5
 """Share of places with a stone, and the number of such places per column, from the top."""
 FIRST_GROUND = 4
@@ -75,7 +75,7 @@ SPAWN_REACH = {
     SpawnKind.LOOP: 4,
     SpawnKind.END_POST: 2,
 }
-"""Columns without ornaments to each side of an object, 1 if not listed; -1: not even its own."""
+"""Columns to each side of an object that stay bare, 1 if not listed; -1: ornaments may be there."""
 
 GROUND_ID = {name: FIRST_GROUND + 4 * i for i, (name, _) in enumerate(GROUND_CLASSES)}
 PART_ID = {name: FIRST_PART + i for i, (name, _) in enumerate(PARTS)}

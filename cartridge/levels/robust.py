@@ -42,7 +42,7 @@ BUDGET = 500
 SAFE = 0.85
 """Share of sticky trials that a way should survive; otherwise the search starts further back."""
 ALIKE = 2
-"""Ways to compare among those that begin with the same script."""
+"""Ways to compare among those that begin with the same five actions."""
 STUCK = 150
 """Steps without progress that count as a bad end."""
 BEYOND = 150
@@ -50,7 +50,7 @@ BEYOND = 150
 ENOUGH = 60
 """Consecutive finished episodes after which practice ends."""
 CANDIDATES, TRIALS = 12, 10
-"""Ways to compare, and sticky trials of each."""
+"""A search ends after CANDIDATES * ALIKE ways; each way has TRIALS sticky trials."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class Builder:
         return steps, status
 
     def _judge(self, steps: list[Step], *, astray: int) -> None:
-        """Count how often advice was used, and how often it failed, that is, in the last steps."""
+        """Count how often advice was used, and how often it failed: in the last `astray` steps."""
         for i, step in enumerate(steps):
             if step.advice:
                 step.advice.used += 1

@@ -3,8 +3,8 @@ disks, hostile archives and configs, hostile sessions of the contest.
 
 python -m lab.attack --seconds 3600 --write
 
-An attempt is held if nothing that was saved is lost, and if what is refused is refused in one line.
-The exit code is 1 if an attempt was not. Needs the tests, and what they need.
+The project withstands an attempt if nothing that was saved is lost, and what it refuses is refused
+in one line. The exit code is 1 if it did not withstand one. Needs the tests, and what they need.
 """
 
 import random
@@ -61,7 +61,7 @@ class AttackConfig:
 
 @contextmanager
 def limited(seconds: int) -> Any:
-    """Raises TimeoutError in what takes longer."""
+    """Raises TimeoutError in work that takes longer."""
 
     def stop(*_: object) -> None:
         raise TimeoutError(f"stuck for {seconds} s")

@@ -89,8 +89,8 @@ UNWRITABLE = (TypeError, ValueError, RecursionError)
 
 
 def forge(rng: random.Random, folder: Path) -> str:
-    """Changes what the newest checkpoint holds, under right checksums: to load and to resume it
-    succeeds, or is refused in one line."""
+    """Changes what the newest checkpoint holds, under right checksums: loading and resuming it must
+    succeed, or be refused in one line."""
     agent, run = prey(rng, folder)
     newest = latest_checkpoint(run)
     name = rng.choice([*sorted(path.name for path in newest.iterdir()), "state.msgpack"])
@@ -164,12 +164,12 @@ def fill_disk(rng: random.Random, folder: Path) -> str:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     found = load_checkpoint(run).arrays["noise"]
-    return "" if np.array_equal(found, noise) else "it was saved otherwise"
+    return "" if np.array_equal(found, noise) else "other arrays were saved than given"
 
 
 def kill(rng: random.Random, folder: Path) -> str:
-    """Kills a process that saves one checkpoint after another: the last one of which it had said
-    that it is saved, or a later one, is there and whole."""
+    """Kills a process that saves one checkpoint after another: the last one that it reported as
+    saved, or a later one, must be there and whole."""
     noise = np.frombuffer(rng.randbytes(1_000_000), np.uint8)
     said, says = os.pipe()
     child = os.fork()

@@ -18,8 +18,8 @@ NAMES = ("rom.md", "a\nb", "\x1b[2J", "x" * 300, "../../up", "\u202egnp.exe", ""
 
 
 def archive(rng: random.Random, folder: Path) -> str:
-    """Imports ROMs of a hostile archive: each file has a line, and none says anything to a
-    terminal."""
+    """Imports ROMs of a hostile archive: it must print lines, of printable characters alone, which
+    cannot control a terminal."""
     data = rng.choice([b"", b"NES\x1a" + bytes(99), b"7z\xbc\xaf", rng.randbytes(9000)])
     for _ in range(rng.randrange(4)):
         packed = io.BytesIO()
@@ -40,11 +40,11 @@ def archive(rng: random.Random, folder: Path) -> str:
     failed = one_line(lambda: lines.extend(map(str, import_files(library, [folder]))))
     if failed:
         return failed
-    return "" if lines and all(map(str.isprintable, lines)) else f"no line, or not one: {lines}"
+    return "" if lines and all(map(str.isprintable, lines)) else f"no line, or unprintable: {lines}"
 
 
 def config(rng: random.Random, folder: Path) -> str:
-    """Reads a hostile config: it is one, or is refused in one line."""
+    """Reads a hostile config: it must be accepted, or refused in one line."""
     package = find(rng.choice(AGENTS))
     values = flat(to_dict(package.Config()))
     for _ in range(rng.randrange(1, 4)):

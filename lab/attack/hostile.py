@@ -14,7 +14,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def one_line(work: Callable[[], object]) -> str:
-    """Does some work: "" if it succeeds, or is refused, in one line; otherwise how it failed."""
+    """Does some work: "" if it succeeds, or is refused by a UserError; otherwise how it failed."""
     try:
         work()
     except UserError:

@@ -44,7 +44,7 @@ def session(rng: random.Random, folder: Path) -> str:
                     client.sock.recv(rng.choice([1, 100, 1 << 20]))
     server.thread.join(2 * CLOCK)
     if server.thread.is_alive():
-        return "the server goes on"
+        return "the server did not end"
     if server.error is not None:
         return f"{type(server.error).__name__}: {server.error}"
     result = server.result()

@@ -32,7 +32,7 @@ COUNTS = (1, 2, 16, 64, 256)
 NETWORKS = {"none": inf, "10 Gbit/s": 10.0, "1 Gbit/s": 1.0}
 """Bandwidth of the learner's network; none: the actors are on its machine."""
 TIMES_FASTER = (1, 20)
-"""Numbers of learners in the simulation."""
+"""How many times faster than measured the simulated learner learns."""
 LATENCY = 1e-3
 """Latency of a message in seconds."""
 WARM_UP = 2
@@ -110,7 +110,7 @@ class Echo:
 
 
 def store(seconds: float, address: str, *, ordered: int = ORDERS[0], whole: bool = True) -> Row:
-    """Send blocks and weights through Ray, with so many blocks ordered: CPU time of both sides."""
+    """Send blocks and weights through Ray, with `ordered` open orders: CPU time of both sides."""
     from impala.training import Training
     from retro_agents.experience.actors import ray_actors
 
@@ -203,10 +203,10 @@ def run_here(case: str, options: Options) -> Row:
 def simulate(
     costs: Costs, *, actors: int, ahead: int = 1, gigabits: float = inf, blocks: int = 4000
 ) -> Row:
-    """One learner, and actors with a core each, as those of `retro_agents.experience.actors`: each
-    has ahead + 1 blocks ordered, plays one after the other, and is ordered another when one of its
-    was learned from. The learner takes the block that was ordered first of those that are
-    there. Blocks come to it, and weights go from it, one after the other through its network."""
+    """Simulates a learner, and actors with a core each, as in `retro_agents.experience.actors`. An
+    actor has ahead + 1 orders, plays their blocks in turn, and gets a new order when the learner
+    has learned from one of its blocks. Of the blocks that have arrived, the learner takes the one
+    ordered first. Its network carries one block at a time in, and one set of weights out."""
     latency, rate = (0.0, inf) if gigabits == inf else (LATENCY, gigabits * 1e9 / 8)
     orders = count()
     now = out = came_in = idle = 0.0

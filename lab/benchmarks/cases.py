@@ -21,7 +21,7 @@ from retro_agents.run.fields import flag_of
 
 THREADS = (1, 2)
 BACKENDS = ("emulator", "native")
-"""Back ends that play the level: peers have only the first one, as have older results."""
+"""Back ends that play the level; the first is the default, and has no suffix in results."""
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, Any]
 Repeat = dict[str, Row]
@@ -219,7 +219,7 @@ def quotient(
     repeat: Repeat, above: str, below: str, metric: str = "", *, best: Any = max
 ) -> float | None:
     """The best of the cases that begin with `above`, or the one with that name, divided by the best
-    of those with `below`, by their first number or another; None if one was not measured."""
+    of those with `below`; by `metric`, or their first number. None if one was not measured."""
     found = []
     for prefix in (above, below):
         alike = [row for case, row in repeat.items() if case.startswith(prefix)]

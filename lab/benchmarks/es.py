@@ -30,9 +30,9 @@ CASES = [
     *(f"update-{name}" for name in LAYERS),
 ]
 AIM = 0.9
-LENGTHS = "episodes of which the lengths are"
+LENGTHS = "lengths of episodes"
 CLAIM, HOP, BANDWIDTH = 10e-6, 20e-6, 1e9
-"""Of the simulation: seconds, seconds, bytes per second."""
+"""In the simulation: seconds of a claim, seconds of a message, bytes per second."""
 
 
 def update_only(name: Literal["head", "fc"]) -> Row:

@@ -3,7 +3,7 @@
 python -m lab.benchmarks.gpu --out FILE [--cases small,procgen] [--seconds 8] [FLAG VALUE ...]
 
 Further flags are `ppo2.train`'s. small, nature and impala play BrambleDash natively in 84x84 grey;
-procgen is the competition's preset, -halves with its environments in two groups, -480 with as many.
+procgen is the competition's preset: -halves has two groups of environments, -480 has 480 of them.
 """
 
 import json

@@ -45,7 +45,7 @@ LIMITS = [
 """Case, metric and aim, at the largest size."""
 
 
-def kept() -> Path:
+def embeddings_file() -> Path:
     """The file of these weights' embeddings."""
     meta = latest_checkpoint(WEIGHTS) / "meta.json"  # it has a hash of every other file
     name = f"embeddings-{file_hash(meta)[:12]}-{ACTS}-{REMEMBERED}.npz"
@@ -59,8 +59,8 @@ def run_here(case: str, options: Options) -> Row:
     make_embeddings()
     case, _, size = case.rpartition("-")
     entries = int(size)
-    vectors, queries = embeddings(kept(), entries)
-    actions = subset(np.load(kept())["actions"], entries)
+    vectors, queries = embeddings(embeddings_file(), entries)
+    actions = subset(np.load(embeddings_file())["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
     config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])
     memory = EpisodicMemory(config)
@@ -83,7 +83,7 @@ def peer_command(name: str, entries: int, options: Options) -> list[str]:
     make_embeddings()
     python = str(peer_python("ann", with_torch=False))
     size = ["--entries", str(entries), "--limit-s", str(options.limit_s)]
-    return [python, "-m", "lab.benchmarks.peers.neighbours", name, str(kept()), *size]
+    return [python, "-m", "lab.benchmarks.peers.neighbours", name, str(embeddings_file()), *size]
 
 
 def play_act(level: Any, steps: int) -> tuple[Any, Any]:
@@ -120,7 +120,7 @@ def make_embeddings() -> None:
     """Play acts of the training split and store the encoder's outputs, once."""
     from retro_agents.games.retro.levels import parse_levels
 
-    path = kept()
+    path = embeddings_file()
     if path.is_file():
         return
     played = []

@@ -176,7 +176,7 @@ def run_here(case: str, options: Options) -> Row:
 
 
 def bound(repeat: Repeat, setting: str, *, cores: int) -> float:
-    """Agent steps per second that the parts allow; see the module's text."""
+    """Agent steps per second that the parts allow; see docs/contribute/benchmarks.md."""
     learner, replay, env = repeat[f"learner-{setting}"], repeat["replay"], repeat["env"]
     updates = WORKERS / STEPS_PER_UPDATE
 

@@ -1,8 +1,8 @@
-"""IMPALA, SAC and Rainbow beside RLlib's IMPALA, SAC and DQN: coinrun, as many samples per step.
+"""IMPALA, SAC and Rainbow beside RLlib's IMPALA, SAC and DQN: coinrun, equally many samples a step.
 
 Cases and aims: docs/contribute/benchmarks.md. Both sides have the values of the presets `procgen`
-(IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. What differs, by RLlib's
-make: it computes in fp32, where a CPU has bf16 too; its SAC has an encoder for the policy and one
+(IMPALA), `procgen-entry` (SAC) and `ape-x` (Rainbow), but for `SHARED`. RLlib's design differs: it
+computes in fp32, even if a CPU has bf16; its SAC has an encoder for the policy and one
 for each critic, ours one for all; its DQN has one value for all atoms, and the same epsilon
 everywhere; its IMPALA plays in two processes, ours in the one that learns.
 """

@@ -69,7 +69,7 @@ def asked(config: StudyConfig) -> Study:
         if value := getattr(config, name):
             if all(getattr(study.kinds[kind], name) for kind in study.chosen(config.only or [""])):
                 raise UserError(
-                    f"--{name} has no effect: these kinds of {config.study} name their own"
+                    f"--{name} has no effect: these kinds of {config.study} have their own"
                 )
             changed[name] = value
     changed["kinds"] = {
@@ -103,7 +103,7 @@ def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds
 
 
 def played(found: dict[str, Any], kind: Kind) -> int:
-    """Runs of a kind that are there. One of all levels together may have ended none on some."""
+    """Number of a kind's runs. One on all levels counts once, if it ended an episode on any."""
     each = [seed for seeds in found["runs"].values() for seed in seeds]
     return len(set(each) if kind.together else each)
 

@@ -18,13 +18,13 @@ from retro_agents.judging.tables import number, records
 
 VERDICTS = ("works", "in part", "missing", "cannot be run here")
 COLUMNS = 8
-"""Of a work's table: all hold text."""
+"""Columns of a work's table, which all hold text."""
 BESIDE = ("text", "in", "take")
-"""What a figure says besides the values that its rows have."""
+"""Fields of a figure; all others are values by which its rows are found."""
 
 
 def published_page() -> str:
-    """A table for each work, after how many statements have which verdict."""
+    """A table for each work, after one of how many statements have which verdict."""
     page = texts("published")
     counts = [count_row(work["title"], work["statements"]) for work in page["works"]]
     counts.append(count_row("all", statements()))

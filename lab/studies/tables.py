@@ -34,7 +34,7 @@ from retro_agents.sweeps.study import level_names, read_study, short
 
 NOTES = texts("notes")
 WITH_FORMER = ("contest", "jerk-fresh", "jerk-search")
-"""Pages that show the result."""
+"""Pages to which the note `former` applies: some of their results are of an older policy."""
 
 
 def write() -> None:

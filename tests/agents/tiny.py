@@ -13,7 +13,7 @@ from tests.conftest import Corridor
 ROOT = Path(__file__).parents[2]
 AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
 OUTSIDE = ROOT / "retro_agents" / "template"
-"""Where an agent is that is not the project's own, as others may be installed."""
+"""The folder of an agent that is not the project's own, such as others install."""
 sys.path += [str(OUTSIDE), str(Path(__file__).parent / "outside")]
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 FLAGS = [
@@ -22,7 +22,7 @@ FLAGS = [
     *("--device", "cpu", "--checkpoint-every", "16", "--seed", "0"),
 ]
 NET = ["--encoder", "data-efficient", "--hidden", "16"]
-"""Of every agent that has a net of its own: all but JERK, and ES where it begins from another's."""
+"""Flags of agents with a net of their own: all but JERK, and ES if it starts from another's."""
 TOO = {
     "es": [
         *("--layer", "head", "--levels-per-generation", "2"),
@@ -85,5 +85,5 @@ def said_to(agent, capsys, arguments):
 
 
 def refused(agent, capsys, *flags):
-    """The same beside the flags of a tiny run."""
+    """`said_to` with these flags beside those of a tiny run."""
     return said_to(agent, capsys, words(agent, *flags))

@@ -172,7 +172,7 @@ def broken(columns):
 
 
 def crowded(*, times=1, **changes):
-    """The first act with a changed ring more."""
+    """The first act with `times` more rings, changed so."""
     act = make_act(0, 1)
     changed = dataclasses.replace(
         next(s for s in act.spawns if s.kind is SpawnKind.RING), **changes

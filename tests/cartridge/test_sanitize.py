@@ -9,7 +9,7 @@ from tests.cartridge.conftest import make, skip_without
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """It, built anew."""
+    """The program with sanitizers, built anew."""
     skip_without("clang", "make")
     built = tmp_path_factory.mktemp("sanitized") / "sanitized"
     done = make(built.parent, built)

@@ -81,7 +81,7 @@ def test_level_that_was_played_to_its_last_step_is_over_whatever_interrupts_its_
 
 
 def result_of(out):
-    """Of the one job, as far as it is."""
+    """The result.json of the only job, so far."""
     found: dict[str, Any] = {}
     for path in out.glob("*/seed-0/result.json"):
         found = json.loads(path.read_text())

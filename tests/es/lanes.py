@@ -19,7 +19,7 @@ class Start:
 
 
 class Lanes(Corridor):
-    """Rows begin a lane with a seed of their own, on the second of which more actions are lost."""
+    """Rows begin a lane with seeds of their own; wind loses actions, more on the second lane."""
 
     resets_rows = True
 

@@ -72,7 +72,7 @@ def test_estimate_is_the_gradient_of_a_quadratic():
 
 
 LEVEL = np.zeros(20, int)
-"""One, of up to twenty pairs."""
+"""The level of up to twenty pairs: the same one."""
 
 
 def test_updates_climb_a_quadratic():
@@ -105,7 +105,7 @@ def test_weight_decay_pulls_towards_zero_where_returns_say_nothing():
 
 
 class Share(World):
-    """One of three processes, which hands on what it sums; given all sums, it gets them."""
+    """One of three processes. Without `sums` it raises its own sums; with them it receives them."""
 
     def __init__(self, rank, sums=None):
         super().__init__()

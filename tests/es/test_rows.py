@@ -8,7 +8,7 @@ import torch
 from es.agent import ESAgent
 from es.memory import Noise, Plan
 from es.mpi import World
-from es.rows import Members, RowEpisode, Rows, chance_of
+from es.rows import Members, RowEpisode, Rows, action_rng
 from retro_agents.contract.envs import row_seeds
 from retro_agents.games.families import make
 from retro_agents.games.retro.make import make_env
@@ -128,7 +128,7 @@ def test_episodes_of_real_levels_are_those_of_an_environment_alone(quick):
 
 
 def test_what_an_episode_draws_is_not_what_its_environment_draws():
-    mine, theirs = chance_of(7), np.random.default_rng(7)
+    mine, theirs = action_rng(7), np.random.default_rng(7)
     assert not np.isin(mine.random(50), theirs.random(200)).any()
 
 

@@ -1,4 +1,4 @@
-"""What a replay might give."""
+"""Random batches like those of a replay."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from retro_agents.experience.replay import Batch
 
 
 def random_batch(size=6, seed=0, **fields):
-    """Transitions that never were. fields: to have instead."""
+    """Random transitions. fields: values that replace the random ones."""
     rng = np.random.default_rng(seed)
     batch = Batch(
         obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),

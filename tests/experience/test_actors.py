@@ -18,8 +18,8 @@ from tests.runs import KILLS, ROOT
 
 @contextmanager
 def counters(settings, *, ahead=1):
-    """-> what takes a block and lets its actor go on, the blocks taken so far, and the actors; the
-    weights are the number of these blocks."""
+    """-> a function that takes a block and orders another, the blocks taken so far, and the actors.
+    The weights are the number of these blocks."""
     taken = []
 
     def take():
@@ -61,8 +61,8 @@ def test_an_actor_here_has_the_newest_weights():
 
 
 def check_lives(taken, *, deaths):
-    """No block is lost, comes twice or before an earlier one, and no life of an actor plays as
-    another, or seems to continue it."""
+    """No block is lost, comes twice or before an earlier one. A restarted actor has another seed
+    than before, and its first block does not claim to follow the last."""
     lives: dict[tuple, list] = {}
     for played in taken:
         lives.setdefault(played.block["name"], []).append(played)

@@ -6,7 +6,7 @@ from retro_agents.run.distributed import Group
 
 
 class Half(Group):
-    """One of two processes, whose other one's values are given beforehand."""
+    """One of two processes; others: the values of the other one, given beforehand."""
 
     def __init__(self, rank, others):
         super().__init__()

@@ -34,7 +34,7 @@ def replay_of(search, source=None):
 
 
 def drive(search, episode, rewards, *, shares=NOBODY):
-    """Let it play these rewards -> its actions, or who was to say."""
+    """Play an episode that earns these rewards -> its actions, or who had to choose them."""
     played = []
     for reward in rewards:
         action, player = search.next_action(episode, shares)

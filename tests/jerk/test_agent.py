@@ -16,7 +16,7 @@ PLAN = np.array([WAIT, WAIT, RIGHT, JUMP, RIGHT], np.uint8)
 
 @pytest.fixture
 def agent(course):
-    """It knows a way on a level."""
+    """A JERK agent that knows a sequence for the course."""
     agent = JerkAgent(CONFIG)
     obs, _ = course(1).reset()
     agent.sequences.starts["course"] = obs[0].copy()
@@ -25,7 +25,7 @@ def agent(course):
 
 
 class Jumper:
-    """An actor."""
+    """A policy that always jumps."""
 
     def act(self, obs, *, play=None):
         return np.full(len(obs), JUMP)

@@ -27,7 +27,7 @@ BLANK = np.zeros((1, 4, 36, 36), np.uint8)
 
 @pytest.fixture
 def named(tmp_path):
-    """A Rainbow's checkpoint."""
+    """A checkpoint of Rainbow."""
     return saved_rainbow(tmp_path / "rainbow")
 
 
@@ -45,7 +45,7 @@ def started(name="parts", policy="", **changes):
 
 
 def answering(training, monkeypatch, actions):
-    """Let the policy behind JERK do these."""
+    """Let the policy behind JERK choose these actions."""
     drawn = iter(actions)
     act = lambda obs, play: np.full(len(obs), next(drawn))  # noqa: E731
     monkeypatch.setattr(training.agent.policy.actor, "act", act)

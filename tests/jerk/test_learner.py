@@ -22,8 +22,8 @@ DRAWS = 4000
 
 
 def walk(steps, *, rewards, config=CONFIG, seed=0, shares=NOBODY, turns=True):
-    """Actions of that many steps of exploration, or who is to be asked instead; rewards: of each
-    step, by its number."""
+    """The actions of that many steps of exploration, or the player that has to choose instead.
+    rewards: maps the number of a step to its reward."""
     random, moves, bout, actions = rng(seed), find_moves(config.env.spec().action_names), Bout(), []
     for step in range(steps):
         action, bout = explore(bout, random, moves=moves, config=config, shares=shares, turns=turns)

@@ -20,7 +20,7 @@ def known(config, value=20.0, *, actions=PLAN):
 
 
 def returns(search):
-    """Of every sequence."""
+    """The returns of every sequence."""
     return [one.returns for one in search.sequences.levels[LEVEL]]
 
 

@@ -19,7 +19,7 @@ PARTS = {"memory_share": 0.25, "write_replay": True, "torch_threads": 1}
 
 
 def preset(name, **changes):
-    """A tiny run's config; parts: what mutates, with these parts; a policy that is given plays."""
+    """A tiny run's config; parts: `mutating` with PARTS, and a policy plays if it is given."""
     if name == "parts":
         plays = {"policy_replays": 0.5} if changes.get("policy") else {}
         name, changes = "mutating", {**PARTS, **plays, **changes}

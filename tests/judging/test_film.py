@@ -28,8 +28,8 @@ NAMES = EnvConfig().spec().action_names
 
 
 class Waiting:
-    """Goes right for 20 steps, then ducks; expects as much of action k as k. Keeps how it was to
-    play."""
+    """Goes right for 20 steps, then ducks; its value of action k is k. Keeps the ways in which it
+    was asked to play."""
 
     config: Any = None
     net: Any = None

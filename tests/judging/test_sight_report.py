@@ -21,7 +21,7 @@ LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
 
 
 def sight(seeing, shuffled, blind):
-    """Of 4 rows, the levels dealt out to them in turn, one episode each."""
+    """The result of a test with 4 rows, whose levels alternate, and one episode each."""
     plays = zip(PLAYS, (seeing, shuffled, blind), strict=True)
     return Sight({name: [{"r": r} for r in row] for name, row in plays}, 4, np.ones(2) / 2)
 

@@ -258,7 +258,7 @@ def test_recurrent_net_sees_in_pieces_what_it_saw_step_by_step(kind):
 
 
 def numbers(seed=0):
-    """What draws numbers from 0 to 1 for each row of `make_batch`'s."""
+    """A function that draws numbers from 0 to 1 for each row of a batch of `make_batch`."""
     rng = np.random.default_rng(seed)
     return lambda count: torch.from_numpy(rng.random((32, count), np.float32))
 

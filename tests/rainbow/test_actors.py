@@ -169,7 +169,7 @@ def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypat
 
 
 def updates_at(steps):
-    """Made when so many steps have been taken; those of the last one come after it."""
+    """Updates made after `steps` steps; those that the last one makes due come later."""
     return np.maximum(0, steps - QUICK.learning_starts - QUICK.run.num_envs) // QUICK.update_every
 
 

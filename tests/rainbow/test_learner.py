@@ -75,8 +75,8 @@ def slow_quantile_loss(outputs, fractions, targets):
 
 
 def slow_target(row, following, chooser, config, z):
-    """Of one transition: the reward, with Munchausen's, and the next outputs [A,K] -> returns [K]
-    that begin with the reward, or [A,K] of them with the policy's shares [A]."""
+    """The target [K] of one transition: from the target net's outputs [A,K] of the next state, and
+    those [A,K] that choose an action there (with Munchausen: the target net's of this state)."""
     action, reward, discount = row
     temperature = config.munchausen_temperature
     if not config.munchausen:
@@ -306,7 +306,7 @@ def test_schedules_and_the_ladder_of_epsilon_are_the_papers():
         wanted = [0.4 ** (1 + 7 * i / (rows - 1)) for i in range(rows)]
         np.testing.assert_allclose(epsilon_ladder(0.4, rows, exponent=7.0), wanted, rtol=1e-5)
         assert wanted[-1] == pytest.approx(0.4**8)
-    # A single one would stand for ever at the highest rate: it has the mean.
+    # A single environment would always have the highest rate: it has the mean instead.
     mean = 0.4 * (1 - 0.4**7) / (-7 * np.log(0.4))
     assert epsilon_ladder(0.4, 1, exponent=7.0) == pytest.approx([mean], rel=0.05)
     for rows in (1, 2, 24):

@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 
 def make_learner(seed=1, **flags):
-    """With a target and a policy that are not what they begin as."""
+    """A learner whose target and policy differ from their initial weights."""
     torch.manual_seed(seed)
     config = replaced(SMALL, **flags)
     learner = Learner(make_net(config), config, device=CPU)
@@ -27,7 +27,7 @@ def make_learner(seed=1, **flags):
 
 
 def policy_of(logits):
-    """Action by action."""
+    """The softmax of logits, action by action."""
     exps = [math.exp(x - max(logits)) for x in logits]
     return [x / sum(exps) for x in exps]
 

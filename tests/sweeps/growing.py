@@ -1,11 +1,11 @@
 """A run that Ray can begin quickly: with no agent and no game."""
 
 REPORTS = 4
-"""Of each run, one every 20 steps."""
+"""Number of reports of each run, one every 20 steps."""
 
 
 def grows(values, config, out):
-    """A run whose weight grows by gamma, and says on which runs' steps it stands."""
+    """A run whose weight grows by gamma at each report; the file `line` names the run of each."""
     from ray import tune
 
     from retro_agents.sweeps.population import begin

@@ -23,7 +23,7 @@ ACTS = ("RustCavern.Act2", "SkyIsles.Act2")
 
 
 def names(study, out, *kinds):
-    """Of the cells that are left."""
+    """The names of the cells that are left."""
     return [cell.name for cell in left(study, kinds or list(study.kinds), out)]
 
 
@@ -35,7 +35,7 @@ def run(study, out, *kinds):
 
 
 def record(study, out, kind):
-    """Of a kind's first cell."""
+    """The record of a kind's first cell."""
     return record_of(study, study.cells(kind)[0], out)
 
 

@@ -148,7 +148,7 @@ def test_where_nothing_may_move_the_policy_stays(corridor, monkeypatch):
     training, batch = filled(corridor)
     net = training.agent.net
     old = all_log_probs(net, batch)
-    monkeypatch.setattr(Learner, "judged", lambda *_: (-1.0, 0.0))
+    monkeypatch.setattr(Learner, "surrogate_and_kl", lambda *_: (-1.0, 0.0))
     metrics = training.learner.update(batch, dealt(training))
     assert torch.equal(old, all_log_probs(net, batch))
     assert metrics["step_share"] == 0.0 and metrics["value_loss"] > 0.0

@@ -11,7 +11,7 @@ Chunk = Callable[[Terrain, Random, float], None]
 
 
 def about(rng: Random, columns: int) -> int:
-    """A length near the given one, at most two shorter."""
+    """A length near the given one, from two shorter to three longer."""
     return columns + rng.randint(-2, 3)
 
 

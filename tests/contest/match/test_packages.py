@@ -64,7 +64,7 @@ def test_package_adapts_and_what_it_wrote_plays_in_every_mode(name, contest):
     learned = contest(name, "adapt", None) / "agent"
     contest(name, "frozen", learned)
     if name == "jerk":  # it has no chance but that of learning
-        with pytest.raises(UserError, match="has no policy that could draw"):
+        with pytest.raises(UserError, match="has no policy for --play draw"):
             contest(name, "frozen", learned, play="draw")
     else:
         contest(name, "frozen", learned, play="draw")

@@ -67,7 +67,7 @@ SIGNALS = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 
 
 def interrupted_at(line, work, number):
-    """Run `work`, with a signal at the so-manieth line of record.py: whether it came."""
+    """Run `work`, with a signal after `line` lines of record.py -> whether the signal came."""
     left = line
 
     def interrupt(*_):

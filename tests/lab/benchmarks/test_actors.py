@@ -44,8 +44,8 @@ def test_the_network_is_the_limit_where_blocks_take_longest_to_come():
 
 
 def ticking(costs, *, actors, ahead, gigabits, blocks, tick):
-    """The same by looking at everybody at every tick of a clock -> seconds until so many blocks are
-    learned from. Costs are whole ticks."""
+    """The simulation as a slow oracle, which looks at all parts at every tick of a clock -> seconds
+    until `blocks` blocks are learned from. Costs are whole ticks."""
     send, bring, late, play, learn = (
         round(seconds / tick)
         for seconds in (
