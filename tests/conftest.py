@@ -166,6 +166,21 @@ def without_libgl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         sys.modules.pop(name, None)
 
 
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """refused(call, *words): the error that a command says in one line, with exit code 2. noisy:
+    it has said other things before."""
+
+    def caught(call: Callable[..., Any], *words: Any, noisy: bool = False, **named: Any) -> str:
+        with pytest.raises(SystemExit) as stop:
+            call(*words, **named)
+        *before, said = capsys.readouterr().err.splitlines()
+        assert stop.value.code == 2 and said.startswith("error: ") and (noisy or not before)
+        return said
+
+    return caught
+
+
 @pytest.fixture(scope="module")
 def ray_address() -> Iterator[str]:
     """A Ray cluster of this machine, for a file's tests: one takes seconds to start. Once a process

@@ -192,11 +192,14 @@ def processes_of(out):
     return found
 
 
+def soon(there):
+    """What is there, as soon as something is, or after two minutes."""
+    until = time.monotonic() + 120
+    while not (found := there()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return found
+
+
 def gone(out):
-    """Whether `processes_of` the folder all end within 30 seconds."""
-    deadline = time.monotonic() + 30
-    while processes_of(out):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+    """Whether `processes_of` the folder all end soon."""
+    return soon(lambda: not processes_of(out))

@@ -4,6 +4,8 @@ import subprocess
 import pytest
 
 from cartridge import build_states
+from cartridge.levels.generator import all_acts
+from cartridge.levels.simulator import Simulator
 from tests.games.retro.conftest import own_games
 
 __all__ = ["own_games"]
@@ -20,6 +22,12 @@ def make(folder, target, **places):
     given = [f"{name}={place}" for name, place in {"BUILD": folder, **places}.items()]
     command = ["make", "-s", "-j2", "-C", build_states.INTEGRATION.parent, *given, target]
     return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session")
+def simulator():
+    """Of all acts."""
+    return Simulator(all_acts())
 
 
 @pytest.fixture(scope="session")

@@ -124,24 +124,16 @@ def unasked():
 @pytest.mark.parametrize(
     ("write", "name", "words"),
     [
-        (lambda path: gallery.write_gallery([], path=path), "a.jpg", "ends in .png"),
-        (
-            lambda path: gallery.write_gallery([], path=path),
-            "file/a.png",
-            "it is a file; give a folder",
-        ),
-        (lambda path: film.write_film(unasked(), path=path), "a.txt", "ends in .gif or .mp4"),
-        (
-            lambda path: film._write_gif(path, unasked()),
-            "file/a.gif",
-            "it is a file; give a folder",
-        ),
+        (gallery.write_gallery, "a.jpg", "ends in .png"),
+        (gallery.write_gallery, "file/a.png", "it is a file; give a folder"),
+        (film.write_film, "a.txt", "ends in .gif or .mp4"),
+        (film.write_film, "file/a.gif", "it is a file; give a folder"),
     ],
 )
 def test_an_unwritable_place_is_refused_before_anything_is_played(tmp_path, write, name, words):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=f"cannot write .*{words}"):
-        write(tmp_path / name)
+        write(unasked(), path=tmp_path / name)
 
 
 def test_film_of_a_recording_is_its_last_seconds_as_gif(monkeypatch, tmp_path, capfd):

@@ -76,20 +76,16 @@ def test_a_wrong_seed_or_place_is_refused_before_the_search(
     ("words", "says"),
     [("--seeds 5-2 --out x", "--seeds 5-2: expected a number"), ("--out x", "required: --seed")],
 )
-def test_seeds_that_are_none_are_one_line(words, says, monkeypatch, capsys):
+def test_seeds_that_are_none_are_one_line(words, says, monkeypatch, refused):
     monkeypatch.setattr("sys.argv", ["cartridge.levels", "new", *words.split()])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and says in error
+    assert says in refused(main)
 
 
-def test_training_acts_are_not_packed_as_new_ones(monkeypatch, capsys):
+def test_training_acts_are_not_packed_as_new_ones(monkeypatch, refused):
     monkeypatch.setattr(fresh, "finishable", lambda seed: pytest.fail("searched"))
     for seeds in (["1001", str(SEED)], ["--", "-3"]):
-        with pytest.raises(SystemExit, match="2"):
-            web.acts.main(seeds)
-        assert "expected 0 or more, of at most 18 digits, and not" in capsys.readouterr().err
+        said = refused(web.acts.main, seeds)
+        assert "expected 0 or more, of at most 18 digits, and not" in said
 
 
 def test_what_was_stopped_is_made_whole_by_the_same_command(monkeypatch, tmp_path):

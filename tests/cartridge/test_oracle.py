@@ -8,7 +8,6 @@ from cartridge.levels import oracle
 from cartridge.levels.cells import SpawnKind
 from cartridge.levels.console import MASKS, open_console
 from cartridge.levels.generator import all_acts
-from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
 from cartridge.levels.zones import name_of
 from retro_agents.ground.errors import UserError
@@ -22,11 +21,6 @@ SAMPLE = [LEVELS[0], *held_out()[3:10:2]]
 def console():
     with open_console() as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def simulator():
-    return Simulator(ACTS)
 
 
 @pytest.mark.parametrize("level", SAMPLE)

@@ -8,7 +8,6 @@ import pytest
 
 from cartridge.levels import oracle, references
 from cartridge.levels.generator import all_acts
-from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import held_out, level_names
 from cartridge.levels.zones import name_of
 from retro_agents.games.retro import bramble
@@ -18,11 +17,6 @@ from retro_agents.ground.errors import UserError
 ACTS = all_acts()
 LEVELS = level_names()
 AGENTS = (*REFERENCES, "oracle", "robust-oracle")
-
-
-@pytest.fixture(scope="module")
-def simulator():
-    return Simulator(ACTS)
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +82,6 @@ def test_episodes_are_a_function_of_the_seed_and_keep_their_furthest_point(simul
     actions = [oracle.RIGHT] * 15 + [oracle.LEFT] * 30
     end = references.blind_episode(simulator, LEVELS[0], actions, Random(0))
     assert end.furthest > end.status.x + 50
-
-
-def test_old_action_holds_a_frame_longer_only_after_the_first_step(simulator):
-    simulator.start(LEVELS[0])
-    first = simulator.play((oracle.RIGHT,), stuck=(True,))[0]
-    simulator.start(LEVELS[0])
-    assert simulator.play((oracle.RIGHT,))[0] == first
-    late = simulator.play((oracle.LEFT,), stuck=(True,))[0]
-    simulator.start(LEVELS[0])
-    assert simulator.play((oracle.RIGHT, oracle.LEFT))[0].x < late.x
 
 
 def test_obstacle_ahead_is_the_one_that_begins_next():

@@ -9,16 +9,10 @@ from cartridge.levels.cells import CELL, SpawnKind
 from cartridge.levels.generator import all_acts
 from cartridge.levels.library import Advice, Library, Memory
 from cartridge.levels.robust import Builder
-from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
 
 ACTS = all_acts()
 ACT = ACTS[5]
-
-
-@pytest.fixture(scope="module")
-def simulator():
-    return Simulator([ACT])
 
 
 @pytest.fixture(scope="module")
@@ -56,25 +50,24 @@ def small_library(simulator):
     return made, status
 
 
+def advised(made, status, **memory):
+    """The action that a library advises; None: none."""
+    found = made.find(status, Memory(**memory))
+    return found and found.action
+
+
 def test_the_nearest_trusted_state_in_the_same_pose_gives_the_advice(simulator):
     made, status = small_library(simulator)
     for x, action in ((104, oracle.RIGHT), (117, oracle.JUMP)):
-        found = made.find(status._replace(x=x), Memory())
-        assert found is not None and found.action == action
-    made, status = small_library(simulator)
-    made.add(status._replace(x=100), Memory(), oracle.LEFT)
-    found = made.find(status._replace(x=100), Memory())
-    assert found is not None and found.action == oracle.LEFT
-    made, status = small_library(simulator)
+        assert advised(made, status._replace(x=x)) == action
+    assert advised(made, status._replace(x=100, flags=1)) is None
+    assert advised(made, status._replace(x=100, y=status.y - 120)) is None
+    assert advised(made, status._replace(x=100), held=oracle.JUMP) is None
     jump = made.find(status._replace(x=117), Memory())
-    assert jump is not None
     jump.used = jump.astray = 3
-    found = made.find(status._replace(x=117), Memory())
-    assert found is not None and found.action == oracle.RIGHT
-    made, status = small_library(simulator)
-    assert made.find(status._replace(x=100, flags=1), Memory()) is None
-    assert made.find(status._replace(x=300), Memory()) is None
-    assert made.find(status._replace(x=100), Memory(held=oracle.JUMP)) is None
+    assert advised(made, status._replace(x=117)) == oracle.RIGHT
+    made.add(status._replace(x=100), Memory(), oracle.LEFT)
+    assert advised(made, status._replace(x=100)) == oracle.LEFT
 
 
 def test_clocks_go_round_and_count_only_near_what_moves_by_them():

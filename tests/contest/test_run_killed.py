@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from retro_agents.contest.run import main
-from tests.runs import gone, processes_of
+from tests.runs import gone, processes_of, soon
 
 LEVEL = "BrambleDash-Genesis-v0:SnowRidge.Act4"
 
@@ -25,36 +25,27 @@ def run_command(out, *flags):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def wait_for_episodes(out, count):
-    """Rows of the one job's monitor.csv, once there are so many."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for path in out.glob("*/seed-0/monitor.csv"):
-            rows = path.read_text().splitlines()[1:]
-            if len(rows) >= count:
-                return rows
-        time.sleep(0.05)
-    raise AssertionError("no episode")
+def episodes(out):
+    """Rows of the one job's monitor.csv."""
+    files = out.glob("*/seed-0/monitor.csv")
+    return [row for path in files for row in path.read_text().splitlines()[1:]]
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_contest_keeps_its_episodes_and_leaves_no_process(
-    tmp_path, kind, capsys, monkeypatch
+    tmp_path, kind, refused, monkeypatch
 ):
     monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     with run_command(tmp_path) as process:
-        before = wait_for_episodes(tmp_path, 1)
-        with pytest.raises(SystemExit):
-            main(["--agent", "random", "--levels", LEVEL, "--out", str(tmp_path)])
-        assert "another contest runs" in capsys.readouterr().err
+        assert (before := soon(lambda: episodes(tmp_path)))
+        words = ["--agent", "random", "--levels", LEVEL, "--out", str(tmp_path)]
+        assert "another contest runs" in refused(main, words)
         time.sleep(random.Random(int(kind)).random())
         process.send_signal(kind)
         assert process.wait(30) == {1: 129, 2: 130, 15: 143, 9: -9}[int(kind)]
     assert gone(tmp_path)
-    (folder,) = tmp_path.glob("*/seed-0")
-    rows = (folder / "monitor.csv").read_text().splitlines()[1:]
+    rows, result = episodes(tmp_path), result_of(tmp_path)
     assert rows[: len(before)] == before
-    result = json.loads((folder / "result.json").read_text())
     assert result["episodes"] == len(rows)
     assert result.get("status") is None
     if kind != signal.SIGKILL:  # the table is of what was played, and says so
@@ -70,10 +61,7 @@ def test_level_that_was_played_to_its_last_step_is_over_whatever_interrupts_its_
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     flags = ["--agent", "example_agent:linger", "--timesteps", "50"]
     with run_command(tmp_path, *flags) as process:
-        deadline = time.monotonic() + 60
-        while result_of(tmp_path).get("ended") is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        assert soon(lambda: result_of(tmp_path).get("ended"))
         process.terminate()
         assert process.wait(30) == 143
     assert gone(tmp_path)
@@ -90,14 +78,13 @@ def result_of(out):
 
 def test_killed_server_is_an_interruption_and_costs_no_ended_episode(tmp_path):
     with run_command(tmp_path) as process:
-        before = wait_for_episodes(tmp_path, 1)
+        assert (before := soon(lambda: episodes(tmp_path)))
         time.sleep(random.Random(5).random())
         (server,) = [pid for pid in processes_of(tmp_path) if is_server(pid)]
         os.kill(server, signal.SIGKILL)
         assert process.wait(60) == 1
     assert gone(tmp_path)
-    (folder,) = tmp_path.glob("*/seed-0")
-    assert (folder / "monitor.csv").read_text().splitlines()[1 : len(before) + 1] == before
+    assert episodes(tmp_path)[: len(before)] == before
     assert json.loads((tmp_path / "result.json").read_text())["jobs"][0]["status"] == "interrupted"
 
 

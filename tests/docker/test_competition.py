@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from retro_agents.run.folder import RunFolder
-from tests.runs import ROOT
+from tests.runs import ROOT, soon
 
 RUN = ROOT / "docker-build" / "run.sh"
 
@@ -122,9 +121,7 @@ def test_a_trainer_is_told_once_where_the_script_is_ended(tmp_path, tell):
         start_new_session=True,
     )
     try:
-        while not (tmp_path / "began").exists():
-            assert run.poll() is None
-            time.sleep(0.01)
+        assert soon((tmp_path / "began").exists)
         # Else it would have a Ctrl-C from the terminal too, though not always in time to count.
         assert (tmp_path / "group").read_text() != str(run.pid)
         tell(run.pid, signal.SIGTERM if tell is os.kill else signal.SIGINT)

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import tomllib
 from itertools import chain
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
@@ -72,7 +70,7 @@ sys.meta_path.insert(0, Missing())
 
 
 @pytest.mark.parametrize("side", DOCKERFILES)
-def test_an_image_has_all_that_its_side_runs_with(side: str) -> None:
+def test_an_image_has_all_that_its_side_runs_with(side):
     """In a process that lacks every other dependency, and every package that is not copied."""
     if side == "competition":
         pytest.importorskip("envpool.procgen", exc_type=ImportError)
@@ -91,7 +89,7 @@ def test_an_image_has_all_that_its_side_runs_with(side: str) -> None:
 
 
 @pytest.mark.parametrize("script", ["build", "prove", "install", "run.sh"])
-def test_scripts_are_sound_shell_and_say_what_they_do(script: str, tmp_path: Path) -> None:
+def test_scripts_are_sound_shell_and_say_what_they_do(script, tmp_path):
     path = BUILD / script
     shell = path.read_text().splitlines()[0].split("/")[-1].split()[-1]
     subprocess.run([shell, "-n", str(path)], check=True)
@@ -100,7 +98,7 @@ def test_scripts_are_sound_shell_and_say_what_they_do(script: str, tmp_path: Pat
         assert done.returncode == 0 and done.stdout and not done.stderr
 
 
-def build(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def build(folder, *arguments, **variables):
     """Run docker-build/build with stand-ins for the engines: docker's does not run."""
     scripts = {"docker": '[ "$1" != info ] || exit 1', "podman": "", "buildah": ""}
     for name, script in scripts.items():
@@ -111,7 +109,7 @@ def build(folder: Path, *arguments: str, **variables: str) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
-def test_build_takes_the_first_engine_that_answers_or_the_one_it_is_given(tmp_path: Path) -> None:
+def test_build_takes_the_first_engine_that_answers_or_the_one_it_is_given(tmp_path):
     done = build(tmp_path, "agent", "--build-arg", "AGENT=random")
     words = "podman build --file Dockerfile --tag contest-agent --build-arg AGENT=random ."
     assert done.stdout == f"{words}\n"
@@ -127,7 +125,7 @@ def test_build_takes_the_first_engine_that_answers_or_the_one_it_is_given(tmp_pa
 
 
 @pytest.fixture(scope="module")
-def entry() -> ModuleType:
+def entry():
     """The agent image's entry point."""
     spec = importlib.util.spec_from_file_location("agent_entry", BUILD / "agent_entry.py")
     assert spec is not None and spec.loader is not None
@@ -136,7 +134,7 @@ def entry() -> ModuleType:
     return module
 
 
-def test_the_entry_point_makes_the_players_command_line(entry: ModuleType, tmp_path: Path) -> None:
+def test_the_entry_point_makes_the_players_command_line(entry, tmp_path):
     environ = {"AGENT": "rainbow", "MODE": "frozen", "SEED": "", "HOME": "/tmp"}
     given = ["--seed", "3", "--", "--lr", "0.1"]
     assert entry.arguments(environ, given, checkpoint=tmp_path) == [
@@ -145,7 +143,7 @@ def test_the_entry_point_makes_the_players_command_line(entry: ModuleType, tmp_p
     ]
 
 
-def test_the_images_checkpoint_goes_with_its_agent_only(entry: ModuleType, tmp_path: Path) -> None:
+def test_the_images_checkpoint_goes_with_its_agent_only(entry, tmp_path):
     entry.keep_checkpoint("jerk", next((ROOT / "rainbow" / "pretrained").iterdir()), tmp_path / "c")
     for agent, given, expected in [
         ("jerk", [], True),
@@ -159,9 +157,7 @@ def test_the_images_checkpoint_goes_with_its_agent_only(entry: ModuleType, tmp_p
         assert ("--checkpoint" in argv) == expected
 
 
-def test_a_build_keeps_the_latest_checkpoint_or_the_packages_own(
-    entry: ModuleType, tmp_path: Path
-) -> None:
+def test_a_build_keeps_the_latest_checkpoint_or_the_packages_own(entry, tmp_path):
     (pretrained,) = (ROOT / "rainbow" / "pretrained").iterdir()
     steps = [tmp_path / "given" / "checkpoints" / f"step-00000000{n}" for n in (1, 2)]
     for step in steps:
@@ -177,14 +173,14 @@ def test_a_build_keeps_the_latest_checkpoint_or_the_packages_own(
     assert not list((tmp_path / "none").iterdir())
 
 
-def test_a_build_refuses_what_nobody_loads(entry: ModuleType, tmp_path: Path) -> None:
+def test_a_build_refuses_what_nobody_loads(entry, tmp_path):
     with pytest.raises(UserError, match="random takes no CHECKPOINT"):
         entry.keep_checkpoint("random", ROOT / "rainbow" / "pretrained", tmp_path / "kept")
     with pytest.raises(UserError, match="no agent 'rainbw'"):
         entry.keep_checkpoint("rainbw", BUILD / "empty", tmp_path / "other")
 
 
-def test_the_entry_point_reads_what_compose_sets(entry: ModuleType, tmp_path: Path) -> None:
+def test_the_entry_point_reads_what_compose_sets(entry, tmp_path):
     compose = yaml.safe_load((BUILD / "compose.yaml").read_text())
     names = [*compose["services"]["agent"]["environment"], "AGENT"]
     flags = entry.arguments(dict.fromkeys(names, "x"), [], checkpoint=tmp_path)[4::2]

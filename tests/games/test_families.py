@@ -39,14 +39,8 @@ def test_levels_that_are_half_procgens_are_refused(levels, said):
 
 
 def test_other_levels_are_not_taken_for_procgens(monkeypatch):
-    for levels in (
-        "bramble-train",
-        "BrambleWood.Act1",
-        "runs/coinrun.csv",
-        "procgen.csv",
-        "",
-        None,
-    ):
+    splits = "bramble-train", "BrambleWood.Act1", "runs/coinrun.csv", "procgen.csv"
+    for levels in (*splits, "", None):
         assert not of_procgen(levels)
     with pytest.raises(UserError, match="Procgen:coinrun is a Procgen game, not possible here"):
         parse_levels("bramble-train,Procgen:coinrun")

@@ -4,9 +4,8 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -18,18 +17,18 @@ TOKEN = "correct-token"
 
 
 class Client:
-    """Asks a studio, as its page does unless told otherwise."""
+    """Asks a studio, as its page does unless told otherwise.
 
-    def __init__(self, port: int) -> None:
+    answered: the headers of the last answer."""
+
+    def __init__(self, port):
         self.port, self.host = port, f"{HERE}:{port}"
 
-    def headers(self, **others: str | None) -> dict[str, str]:
+    def headers(self, **others):
         own = {"Host": self.host, "Cookie": f"studio-{self.port}={TOKEN}"}
         return {k: v for k, v in {**own, **others}.items() if v is not None}
 
-    def ask(
-        self, path: str, body: Any = None, query: Any = (), **headers: str | None
-    ) -> tuple[int, Any]:
+    def ask(self, path, body=None, query=(), **headers):
         """The status and the content of an answer; a body is posted."""
         connection = http.client.HTTPConnection(HERE, self.port, timeout=60)
         if body is not None:
@@ -47,10 +46,11 @@ class Client:
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
+        self.answered = answer.headers
         json_ = answer.headers.get("Content-Type") == "application/json"
         return answer.status, json.loads(content) if json_ else content
 
-    def rows(self, until: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
+    def rows(self, until=bool):
         """The runs' rows by name, as soon as they are as expected."""
         deadline = time.monotonic() + 30
         while True:
@@ -60,14 +60,14 @@ class Client:
             time.sleep(0.05)
 
 
-def processes() -> set[int]:
+def processes():
     """The processes that this one's threads have started."""
     found = Path("/proc/self/task").glob("*/children")
     return {int(pid) for path in found for pid in path.read_text().split()}
 
 
 @pytest.fixture
-def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Client]]:
+def studio(tmp_path, monkeypatch):
     """Serves a folder."""
     from retro_agents.studio import app, index
     from retro_agents.studio.__main__ import server_of
@@ -80,14 +80,14 @@ def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.setattr(index, "LONGEST", 0.05)
     ends: list[Callable[[], None]] = []
 
-    def serve(root: Path) -> Client:
+    def serve(root):
         listener = listening(0)
         port = listener.getsockname()[1]
         server = server_of(app.app_of(root, exports=tmp_path, token=TOKEN, port=port))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
 
-        def end() -> None:
+        def end():
             server.should_exit = True
             thread.join()
 

@@ -8,7 +8,6 @@ import os
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ RECORDED = "recordings/env-00/BrambleDash-Genesis-v0-BrambleWood.Act1-000005.bk2
 LEVELS = tuple(f"BrambleDash-Genesis-v0:BrambleWood.Act{act}" for act in (1, 2, 3, 4, 5))
 
 
-def make_run(folder: Path, *, rows: int = 40, steps: int = 4_000, **config: Any) -> Path:
+def make_run(folder, *, rows=40, steps=4_000, **config):
     """A run of `rows` rows in each table up to `steps` agent steps; ended unless it has more."""
     folder.mkdir(parents=True)
     asked = {"levels": "bramble-train", "timesteps": steps, "seed": 0, **config}
@@ -38,7 +37,7 @@ def make_run(folder: Path, *, rows: int = 40, steps: int = 4_000, **config: Any)
     return folder
 
 
-def make_contest(folder: Path, *, name: str = "ppo2", mean: float = 2_000, left: int = 1) -> Path:
+def make_contest(folder, *, name="ppo2", mean=2_000, left=1):
     """A contest of two levels and two seeds, of which `left` are not played yet."""
     folder.mkdir(parents=True)
     planned = [(level, seed) for level in LEVELS[:2] for seed in (0, 1)]
@@ -55,7 +54,7 @@ def make_contest(folder: Path, *, name: str = "ppo2", mean: float = 2_000, left:
     return folder
 
 
-def make_sweep(folder: Path) -> Path:
+def make_sweep(folder):
     """A sweep of two kinds with two cells each, of which one is not complete."""
     for rate in (1, 2):
         for seed in (0, 1):
@@ -67,7 +66,7 @@ def make_sweep(folder: Path) -> Path:
     return folder
 
 
-def make_recording(path: Path, *, steps: int = 150) -> Path:
+def make_recording(path, *, steps=150):
     """A recording of so many agent steps on TideGrotto.Act1: those of web/tests/recording.json."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(RECORDING) as whole, zipfile.ZipFile(path, "w") as part:
@@ -79,7 +78,7 @@ def make_recording(path: Path, *, steps: int = 150) -> Path:
     return path
 
 
-def make_jerk(folder: Path) -> Path:
+def make_jerk(folder):
     """A run of JERK with a sequence for the first level, and its sixth episode's recording."""
     from jerk.agent import JerkAgent
     from jerk.config import JerkConfig
@@ -92,27 +91,27 @@ def make_jerk(folder: Path) -> Path:
     return run
 
 
-def linked(path: Path) -> None:
+def linked(path):
     """A file or folder is replaced by a link to it."""
     path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
 
 
-def piped(path: Path) -> None:
+def piped(path):
     """A file is replaced by a pipe, on which a reader would wait."""
     path.unlink()
     os.mkfifo(path)
 
 
-def write(path: Path, content: Any) -> None:
+def write(path, content):
     path.write_text(json.dumps(content))
 
 
-def table(path: Path, header: str, rows: list[str]) -> None:
+def table(path, header, rows):
     path.write_text("\n".join([header, *rows]) + "\n")
 
 
-def main() -> None:
+def main():
     root = Path(sys.argv[1])
     for seed in range(3):
         make_run(root / f"ppo2-{seed}", seed=seed, rows=200, steps=1_000_000)

@@ -1,7 +1,5 @@
 """The commands that a run's page offers to copy."""
 
-from pathlib import Path
-
 import pytest
 
 from retro_agents.studio.commands import commands
@@ -17,9 +15,7 @@ from tests.studio.runs import make_run
         ("procgen:coinrun", "ppo2", "Watch it in a window", "retro-agents procgen evaluate"),
     ],
 )
-def test_commands_are_those_that_work(
-    tmp_path: Path, levels: str, agent: str, lacks: str, evaluates: str
-) -> None:
+def test_commands_are_those_that_work(tmp_path, levels, agent, lacks, evaluates):
     run = make_run(tmp_path / "one", levels=levels)
     found = commands(run, agent, "")
     others = {"Resume it", "Export its net", "Watch it in a window"}
@@ -37,5 +33,5 @@ def test_commands_are_those_that_work(
         ("'", None),
     ],
 )
-def test_what_started_a_run_is_one_command(tmp_path: Path, begun: str, shown: str | None) -> None:
+def test_what_started_a_run_is_one_command(tmp_path, begun, shown):
     assert commands(make_run(tmp_path / "one"), "ppo2", begun).get("Started with") == shown

@@ -1,8 +1,5 @@
 """Nobody but the studio's own page gets an answer."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from tests.studio.conftest import TOKEN
@@ -26,22 +23,23 @@ SECRET = "outside"
         ({"Host": "localhost:9000", "Origin": "http://localhost:9000"}, 200),
     ],
 )
-def test_only_the_studios_own_page_is_answered(
-    studio: Any, tmp_path: Path, headers: dict[str, str], status: int
-) -> None:
+def test_only_the_studios_own_page_is_answered(studio, tmp_path, headers, status):
     client = studio(tmp_path)
     given = {k: v and v.format(port=client.port) for k, v in headers.items()}
     assert client.ask("/api/runs", **given)[0] == status
 
 
-def test_the_printed_address_gives_a_cookie(studio: Any, tmp_path: Path) -> None:
+def test_the_printed_address_gives_a_cookie(studio, tmp_path):
     client = studio(tmp_path)
     assert client.ask("/", query={"token": "wrong"}, Cookie=None)[0] == 403
     assert client.ask("/", query={"token": TOKEN}, Cookie=None)[0] == 303
+    cookie = f"studio-{client.port}={TOKEN}; HttpOnly; Path=/; SameSite=lax"
+    assert client.answered["Set-Cookie"] == cookie
     assert client.ask("/") == (200, b"the page")
+    assert client.answered["Content-Security-Policy"].startswith("default-src 'self'; ")
 
 
-def test_what_changes_something_needs_the_pages_origin(studio: Any, tmp_path: Path) -> None:
+def test_what_changes_something_needs_the_pages_origin(studio, tmp_path):
     assert studio(tmp_path).ask("/api/stop", {"run": "x"}, Origin=None)[0] == 403
 
 
@@ -50,7 +48,7 @@ BAD = ["../secret", "..", "/etc/passwd", "one/../../secret", "secret\0", "linked
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: str) -> None:
+def test_no_parameter_leads_out_of_the_folder(studio, tmp_path, bad):
     make_run(tmp_path / "secret", levels=SECRET)
     root = make_run(tmp_path / "runs" / "one").parent
     (root / "linked").symlink_to(tmp_path / "secret")
@@ -76,15 +74,10 @@ def test_no_parameter_leads_out_of_the_folder(studio: Any, tmp_path: Path, bad: 
     assert client.ask("/api/stop", {"run": bad})[0] == 400
 
 
-def test_bodies_that_are_not_the_pages_are_refused(studio: Any, tmp_path: Path) -> None:
+def test_bodies_that_are_not_the_pages_are_refused(studio, tmp_path):
     client = studio(tmp_path)
-    for body in (
-        b"",
-        b"{",
-        b"[" * 50_000,
-        b'{"run": 1}',
-        b"x" * 100_000,
-        b'{"run":"a","b":1}',
-        b'{"run":"\xff"}',
-    ):
-        assert client.ask("/api/stop", body)[0] == 400
+    for body in (b"", b"{", b"[" * 50_000, b'{"run": 1}', b'{"run":"a","b":1}', b'{"run":"\xff"}'):
+        status, found = client.ask("/api/stop", body)
+        assert status == 400 and found["error"].startswith("this is not what the page sends")
+    status, found = client.ask("/api/stop", {"run": "x" * 100_000})
+    assert (status, found["error"]) == (400, "the request is too long")

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from retro_agents.ground.errors import UserError
 from retro_agents.studio import app, files, index, row
 from retro_agents.studio.files import Table
-from retro_agents.studio.row import Row, described, history, mark_of
+from retro_agents.studio.row import described, history, mark_of
 from tests.studio.runs import (
     RECORDED,
     linked,
@@ -28,7 +27,7 @@ from tests.studio.runs import (
 )
 
 
-def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
+def test_a_row_says_where_a_run_stands(tmp_path):
     row = described(make_run(tmp_path / "one", steps=4_000, timesteps=5_000), "one", 0)
     assert (row.state, row.agent, row.steps, row.timesteps) == ("stopped", "ppo2", 4_000, 5_000)
     assert row.mean == pytest.approx(1_200)  # of 40 episodes
@@ -36,21 +35,21 @@ def test_a_row_says_where_a_run_stands(tmp_path: Path) -> None:
     assert described(tmp_path / "one", "one", 1).speed == pytest.approx(100)
 
 
-def test_a_clones_updates_are_its_steps(tmp_path: Path) -> None:
+def test_a_clones_updates_are_its_steps(tmp_path):
     run = make_run(tmp_path / "one", steps=4_000)
     write(run / "config.json", {"updates": 4_000})
     row = described(run, "one", 0)
     assert (row.state, row.timesteps, row.error) == ("finished", 4_000, "")
 
 
-def foreign(run: Path, *, version: int | None = 99) -> None:
+def foreign(run, *, version=99):
     checkpoint = run / "checkpoints" / "step-4000"
     checkpoint.mkdir(parents=True)
     meta = {"format": "retro-contest-agents checkpoint"} | ({"version": version} if version else {})
     write(checkpoint / "meta.json", meta)
 
 
-def configured(run: Path, **config: Any) -> None:
+def configured(run, **config):
     write(run / "config.json", {"run": {"timesteps": 9, **config}})
 
 
@@ -74,7 +73,7 @@ def configured(run: Path, **config: Any) -> None:
         (lambda run: (run / "metrics.csv").write_text(f"{'x' * 140_000}\n1\n"), "first line"),
     ],
 )
-def test_a_damaged_run_says_so_in_one_line(tmp_path: Path, harm: Any, said: str) -> None:
+def test_a_damaged_run_says_so_in_one_line(tmp_path, harm, said):
     run = make_run(tmp_path / "one")
     harm(run)
     error = described(run, "one", 0).error
@@ -82,14 +81,14 @@ def test_a_damaged_run_says_so_in_one_line(tmp_path: Path, harm: Any, said: str)
 
 
 @pytest.mark.parametrize("cut", range(0, 300, 17))
-def test_a_half_written_run_has_a_row(tmp_path: Path, cut: int) -> None:
+def test_a_half_written_run_has_a_row(tmp_path, cut):
     run = make_run(tmp_path / "one")
     for name in ("metrics.csv", "episodes.csv", "timing.csv"):
         (run / name).write_bytes((run / name).read_bytes()[:cut])
     assert described(run, "one", 0).error == ""
 
 
-def test_a_table_is_read_on_and_anew_if_it_was_written_anew(tmp_path: Path) -> None:
+def test_a_table_is_read_on_and_anew_if_it_was_written_anew(tmp_path):
     path = make_run(tmp_path / "one", rows=3, steps=300) / "metrics.csv"
     table = Table(path)
     assert table.read().column("step").tolist() == [100, 200, 300]
@@ -104,9 +103,7 @@ def test_a_table_is_read_on_and_anew_if_it_was_written_anew(tmp_path: Path) -> N
     assert table.read().column("new").tolist() == [5, 6]
 
 
-def test_a_table_without_line_breaks_is_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_without_line_breaks_is_damaged(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "PART", 64)
     table = Table(make_run(tmp_path / "one") / "metrics.csv")
     assert table.read().rows == 40  # of which each part has a few
@@ -116,13 +113,11 @@ def test_a_table_without_line_breaks_is_damaged(
         table.read()
 
 
-def test_a_look_that_fails_is_made_again(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_that_fails_is_made_again(studio, tmp_path, monkeypatch):
     make_run(tmp_path / "runs" / "one")
     fails = iter([True])
 
-    def mark(run: Path, pid: int) -> Any:
+    def mark(run, pid):
         if next(fails, False):
             raise RuntimeError
         return mark_of(run, pid)
@@ -131,13 +126,11 @@ def test_a_look_that_fails_is_made_again(
     assert [*studio(tmp_path / "runs").rows(len)] == ["one"]
 
 
-def test_a_run_is_whole_again_once_its_disk_is(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_whole_again_once_its_disk_is(studio, tmp_path, monkeypatch):
     make_run(tmp_path / "runs" / "one")
     fails = iter([True])
 
-    def once(run: Path) -> Any:
+    def once(run):
         if next(fails, False):
             raise OSError(errno.EIO, "Input/output error")
         return history(run)
@@ -147,7 +140,7 @@ def test_a_run_is_whole_again_once_its_disk_is(
     assert rows["one"]["state"] == "finished"
 
 
-def test_strange_names_and_links_harm_nothing(studio: Any, tmp_path: Path) -> None:
+def test_strange_names_and_links_harm_nothing(studio, tmp_path):
     root, strange = tmp_path / os.fsdecode(b"\xfe"), os.fsdecode(b"<b>\xff\n</b>")
     run = make_run(root / strange, levels="\ud800", rate=float("inf"))
     write(run / "provenance.json", [{"agent": "\udfff"}])
@@ -159,9 +152,7 @@ def test_strange_names_and_links_harm_nothing(studio: Any, tmp_path: Path) -> No
         assert client.ask(f"/api/{what}", query={"run": shown})[0] == 200, what
 
 
-def test_a_run_that_began_while_nobody_looked_is_found_at_once(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_began_while_nobody_looked_is_found_at_once(studio, tmp_path, monkeypatch):
     client = studio(tmp_path / "runs")
     make_run(tmp_path / "runs" / "first")
     client.rows(len)
@@ -171,13 +162,11 @@ def test_a_run_that_began_while_nobody_looked_is_found_at_once(
     assert client.ask("/api/run", query={"run": "second"})[0] == 200
 
 
-def test_what_changes_during_an_answer_is_not_taken_for_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_changes_during_an_answer_is_not_taken_for_seen(tmp_path, monkeypatch):
     found = app.Studio(tmp_path, tmp_path)
     before = found.index.revision
 
-    def changing() -> list[Row]:
+    def changing():
         found.index.revision += 1
         return []
 
@@ -193,11 +182,11 @@ def test_what_changes_during_an_answer_is_not_taken_for_seen(
 WRITES = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.utime", "os.truncate"}
 
 
-def test_nothing_is_written_into_the_runs(studio: Any, tmp_path: Path) -> None:
+def test_nothing_is_written_into_the_runs(studio, tmp_path):
     root, written, listens = tmp_path / "runs", list[Any](), True
     make_jerk(root / "jerk"), make_sweep(root / "sweep"), make_contest(root / "contest")
 
-    def hears(event: str, given: tuple[Any, ...]) -> None:
+    def hears(event, given):
         if not listens or not given or not str(given[0]).startswith(f"{root}"):
             return
         if event in WRITES or (event == "open" and given[2] & (os.O_WRONLY | os.O_RDWR)):

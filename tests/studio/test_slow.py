@@ -9,8 +9,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,14 +19,12 @@ from tests.runs import ROOT
 from tests.studio.runs import make_run
 
 
-def test_a_disk_that_does_not_answer_holds_up_its_own_run_alone(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_does_not_answer_holds_up_its_own_run_alone(studio, tmp_path, monkeypatch):
     root, answers = tmp_path / "runs", threading.Event()
     for name in ("other", "a-slow"):
         make_run(root / name)
 
-    def slowly(run: Path, name: str, pid: int) -> Row:
+    def slowly(run, name, pid):
         return described(run, name, pid) if name == "other" or answers.wait(60) else Row("")
 
     monkeypatch.setattr(index, "described", slowly)
@@ -42,9 +38,7 @@ def test_a_disk_that_does_not_answer_holds_up_its_own_run_alone(
     assert rows["a-slow"]["steps"] == 4_000
 
 
-def test_runs_on_one_slow_disk_are_noticed_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_on_one_slow_disk_are_noticed_together(tmp_path, monkeypatch):
     answers = threading.Event()
     for name in range(4):
         make_run(tmp_path / f"{name}")
@@ -57,15 +51,13 @@ def test_runs_on_one_slow_disk_are_noticed_together(
     assert len(rows) > 1
 
 
-def test_a_folder_that_cannot_be_listed_holds_up_no_other(
-    studio: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_listed_holds_up_no_other(studio, tmp_path, monkeypatch):
     root, answers = tmp_path / "runs", threading.Event()
     make_run(root / "a-slow" / "one"), make_run(root / "other")
     client = studio(root)
     client.rows(lambda rows: len(rows) == 2)
 
-    def slowly(path: Path) -> Any:
+    def slowly(path):
         assert path.name != "a-slow" or answers.wait(60)
         return os.scandir(path)
 
@@ -94,14 +86,8 @@ def test_a_folder_that_cannot_be_listed_holds_up_no_other(
     ],
 )
 def test_requests_that_wait_for_a_disk_leave_room_for_others(
-    studio: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    what: str,
-    body: Any,
-    module: Any,
-    name: str,
-) -> None:
+    studio, tmp_path, monkeypatch, what, body, module, name
+):
     make_run(tmp_path / "runs" / "one")
     client, answers = studio(tmp_path / "runs"), threading.Event()
     client.rows(len)
@@ -125,7 +111,7 @@ studio.main()
 """
 
 
-def test_ctrl_c_ends_the_studio_while_a_disk_does_not_answer(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_studio_while_a_disk_does_not_answer(tmp_path):
     (tmp_path / "studio.html").touch()
     make_run(tmp_path / "one")
     words = [str(tmp_path), "--port", "0", "--no-browser", str(tmp_path)]

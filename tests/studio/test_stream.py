@@ -3,9 +3,6 @@
 import errno
 import json
 import struct
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +12,8 @@ from ppo2.train import parse
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.demonstrate import replayed
 from retro_agents.studio import stream
-from tests.studio.conftest import TOKEN, Client, processes
+from tests.runs import soon
+from tests.studio.conftest import TOKEN, processes
 from tests.studio.runs import make_recording, make_run
 
 connect = pytest.importorskip("websockets.sync.client").connect
@@ -23,7 +21,7 @@ GAME = {"agent": "run-and-jump", "level": "BrambleDash-Genesis-v0:BrambleWood.Ac
 SEEN = '{"do": "seen"}'
 
 
-def watching(client: Client, *, token: str = TOKEN, origin: str = "", **asked: str) -> Any:
+def watching(client, *, token=TOKEN, origin="", **asked):
     """A page that watches a game."""
     query = "&".join(f"{name}={value}" for name, value in asked.items())
     return connect(
@@ -34,7 +32,7 @@ def watching(client: Client, *, token: str = TOKEN, origin: str = "", **asked: s
     )
 
 
-def headers(message: bytes) -> list[dict[str, Any]]:
+def headers(message):
     """The header of each game in a message; {} of one without a new picture."""
     found = []
     while message:
@@ -45,29 +43,22 @@ def headers(message: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def header(message: bytes) -> dict[str, Any]:
+def header(message):
     return headers(message)[0]
 
 
-def shown(page: Any) -> list[dict[str, Any]]:
+def shown(page):
     """Show what was received, and receive the next pictures."""
     page.send(SEEN)
     return headers(page.recv(60))
 
 
-def soon(there: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 5
-    while not there() and time.monotonic() < until:
-        time.sleep(0.02)
-    return there()
-
-
 @pytest.fixture
-def client(studio: Callable[[Path], Client], tmp_path: Path) -> Client:
+def client(studio, tmp_path):
     return studio(tmp_path)
 
 
-def test_an_emulator_is_shown_and_ends_with_its_page(client: Client) -> None:
+def test_an_emulator_is_shown_and_ends_with_its_page(client):
     before = processes()
     with watching(client, **GAME) as slow, watching(client, **GAME) as quick:
         first = slow.recv(60)
@@ -86,16 +77,9 @@ def test_an_emulator_is_shown_and_ends_with_its_page(client: Client) -> None:
     assert soon(lambda: processes() <= before)
 
 
-def test_a_thousand_malformed_messages_end_one_page_alone(client: Client) -> None:
-    bad = [
-        "",
-        "{",
-        "[]",
-        "null",
-        '{"do": "harm"}',
-        '{"do": "speed", "speed": "x"}',
-        b'{"do": "\xff"}',
-    ]
+def test_a_thousand_malformed_messages_end_one_page_alone(client):
+    harm = '{"do": "harm"}', '{"do": "speed", "speed": "x"}', b'{"do": "\xff"}'
+    bad = ["", "{", "[]", "null", *harm]
     with watching(client, **GAME) as page:
         page.recv(60)
         try:
@@ -122,20 +106,18 @@ def test_a_thousand_malformed_messages_end_one_page_alone(client: Client) -> Non
         ({"level": "procgen:coinrun"}, "procgen"),
     ],
 )
-def test_what_cannot_be_played_is_said_in_a_line(
-    client: Client, asked: dict[str, str], said: str
-) -> None:
+def test_what_cannot_be_played_is_said_in_a_line(client, asked, said):
     with watching(client, **{**GAME, **asked}) as page:
         assert said in json.loads(page.recv(60))["error"]
 
 
 @pytest.mark.parametrize("given", [{"token": "wrong"}, {"origin": "http://example.org"}])
-def test_others_see_no_game(client: Client, given: dict[str, str]) -> None:
+def test_others_see_no_game(client, given):
     with pytest.raises(Exception, match="403"):
         watching(client, **GAME, **given)
 
 
-def test_a_net_shows_what_it_thinks_and_where_it_looks(client: Client) -> None:
+def test_a_net_shows_what_it_thinks_and_where_it_looks(client):
     with watching(client, **{**GAME, "agent": "ppo2"}) as page:
         page.send('{"do": "look"}')
         found = header(page.recv(60))
@@ -147,7 +129,7 @@ def test_a_net_shows_what_it_thinks_and_where_it_looks(client: Client) -> None:
 
 
 @pytest.fixture
-def recorded(client: Client, tmp_path: Path) -> dict[str, str]:
+def recorded(client, tmp_path):
     """A game of two recordings beside each other."""
     for steps in (30, 12):
         make_recording(make_run(tmp_path / f"{steps}") / "best.bk2", steps=steps)
@@ -155,9 +137,7 @@ def recorded(client: Client, tmp_path: Path) -> dict[str, str]:
     return {"agent": "30@best.bk2", "other": "12@best.bk2"}
 
 
-def test_two_games_are_in_step_until_both_have_ended(
-    client: Client, recorded: dict[str, str], tmp_path: Path
-) -> None:
+def test_two_games_are_in_step_until_both_have_ended(client, recorded, tmp_path):
     with watching(client, **recorded) as page:
         page.send('{"do": "speed", "speed": 16}')
         ended: list[dict[str, Any]] = [{}, {}]
@@ -176,7 +156,7 @@ def test_two_games_are_in_step_until_both_have_ended(
         assert episode == 1
 
 
-def test_a_single_step_is_one_of_each_game(client: Client, recorded: dict[str, str]) -> None:
+def test_a_single_step_is_one_of_each_game(client, recorded):
     with watching(client, **recorded) as page:
         page.send('{"do": "pause"}')
         for step in range(4):
@@ -187,9 +167,7 @@ def test_a_single_step_is_one_of_each_game(client: Client, recorded: dict[str, s
                 assert now in ({step}, {step - 1})  # the last frames of the one before
 
 
-def test_a_recording_is_played_where_it_was_made_alone(
-    client: Client, recorded: dict[str, str]
-) -> None:
+def test_a_recording_is_played_where_it_was_made_alone(client, recorded):
     for asked, said in (
         ({**recorded, **GAME, "agent": "30@best.bk2"}, "recorded on BrambleDash"),
         ({"agent": "30@../12/best.bk2"}, "no such recording"),
@@ -198,12 +176,10 @@ def test_a_recording_is_played_where_it_was_made_alone(
             assert said in json.loads(page.recv(60))["error"]
 
 
-def test_a_game_that_cannot_begin_leaves_no_other_behind(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_game_that_cannot_begin_leaves_no_other_behind(client, monkeypatch):
     before, begins = processes(), stream.Player.begin
 
-    async def begin(self: Any, part: Any) -> None:
+    async def begin(self, part):
         if len(processes()) > len(before):
             raise OSError(errno.ENOMEM, "Cannot allocate memory")
         await begins(self, part)
@@ -214,7 +190,7 @@ def test_a_game_that_cannot_begin_leaves_no_other_behind(
     assert soon(lambda: processes() <= before)
 
 
-def test_procgen_is_shown_too(client: Client, tmp_path: Path) -> None:
+def test_procgen_is_shown_too(client, tmp_path):
     pytest.importorskip("envpool")
     config = parse(["--levels", "procgen:coinrun"])
     run = make_run(tmp_path / "run", levels="procgen:coinrun")

@@ -8,7 +8,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,7 +30,7 @@ with alone_in(run), interruptible(run) as stopped:
 """
 
 
-def test_a_running_run_is_stopped_and_saves(studio: Any, tmp_path: Path) -> None:
+def test_a_running_run_is_stopped_and_saves(studio, tmp_path):
     run = make_run(tmp_path / "runs" / "one", timesteps=9_000)
     client = studio(run.parent)
     command = [sys.executable, "-c", WRITER, str(run)]
@@ -47,9 +46,7 @@ def test_a_running_run_is_stopped_and_saves(studio: Any, tmp_path: Path) -> None
     assert client.ask("/api/stop", {"run": "one"})[0] == 400
 
 
-def test_a_second_stop_at_the_same_moment_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_stop_at_the_same_moment_is_refused(tmp_path, monkeypatch):
     make_run(tmp_path / "one")
     both, stopped = threading.Barrier(2), list[Path]()
     monkeypatch.setattr(app, "writer_of", lambda folder, known: both.wait(60) and 0)
@@ -61,21 +58,19 @@ def test_a_second_stop_at_the_same_moment_is_refused(
     assert stopped == [tmp_path / "one"]
 
 
-def test_a_stop_that_failed_may_be_asked_for_again(tmp_path: Path) -> None:
+def test_a_stop_that_failed_may_be_asked_for_again(tmp_path):
     make_run(tmp_path / "one")
     for _ in range(2):
         with pytest.raises(UserError, match="no process of this machine"):
             app.Studio(tmp_path, tmp_path).stop_once("one")
 
 
-def forbidden(path: str) -> Any:
+def forbidden(path):
     raise PermissionError(errno.EACCES, "Permission denied", path)
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_a_writer_of_another_user_is_not_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
-) -> None:
+def test_a_writer_of_another_user_is_not_known(tmp_path, monkeypatch, held):
     run = make_run(tmp_path / "one")
     known = {run.stat().st_ino: [0]}
     monkeypatch.setattr(writers, "locks", lambda: known)

@@ -1,5 +1,4 @@
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from tests.contest.made_up import write_job
 write = partial(write_job, game="Game")
 
 
-def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path: Path) -> None:
+def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path):
     for seed, (one, two) in enumerate([(100.0, 300.0), (200.0, 600.0), (0.0, 500.0)]):
         write(tmp_path, "A", seed, one)
         write(tmp_path, "B", seed, two)
@@ -29,14 +28,14 @@ def test_overall_score_is_the_mean_over_levels_of_each_seed(tmp_path: Path) -> N
     assert "| A | 100 |" in text and "Student's t over 3 seeds" in text
 
 
-def test_no_interval_goes_beyond_what_a_level_pays(tmp_path: Path) -> None:
+def test_no_interval_goes_beyond_what_a_level_pays(tmp_path):
     write(tmp_path, "A", 0, 1000.0)
     write(tmp_path, "A", 1, 9000.0)
     found = as_json(read_scores(tmp_path))
     assert [(row["low"], row["high"]) for row in found["levels"]] == [(0.0, 10_000.0)]
 
 
-def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
+def test_one_seed_has_no_interval_and_says_so(tmp_path):
     write(tmp_path, "A", 4, 100.0)
     found = read_scores(tmp_path)
     assert found.overall.interval is None
@@ -44,7 +43,7 @@ def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
     assert "- One seed (4): no interval over seeds." in markdown(found, title="T")
 
 
-def test_level_that_a_seed_lacks_is_named_and_its_seed_left_out(tmp_path: Path) -> None:
+def test_level_that_a_seed_lacks_is_named_and_its_seed_left_out(tmp_path):
     write(tmp_path, "A", 0, 100.0)
     write(tmp_path, "B", 0, 200.0)
     write(tmp_path, "A", 1, 900.0)
@@ -53,7 +52,7 @@ def test_level_that_a_seed_lacks_is_named_and_its_seed_left_out(tmp_path: Path) 
     assert "- B, seed 1: not played." in markdown(found, title="T")
 
 
-def test_states_of_the_same_name_are_told_apart_by_their_games(tmp_path: Path) -> None:
+def test_states_of_the_same_name_are_told_apart_by_their_games(tmp_path):
     write(tmp_path, "A", 0, 100.0)
     write(tmp_path, "A", 0, 300.0, game="Other", status="crashed")
     write(tmp_path, "B", 0, 800.0)
@@ -66,7 +65,7 @@ def test_states_of_the_same_name_are_told_apart_by_their_games(tmp_path: Path) -
     assert "- Other:B, seed 0: not played." in text
 
 
-def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path) -> None:
+def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path):
     write(tmp_path, "A", 0, None, status="crashed", best_return=None, steps=0)
     write(tmp_path, "B", 0, 50.0, status=None)
     write(tmp_path, "C", 0, None, status=None, best_return=None, steps=0)  # not begun to play
@@ -78,7 +77,7 @@ def test_level_without_a_step_scores_nothing_and_a_crash_is_named(tmp_path: Path
     assert not any("C" in row.level for row in found.levels)
 
 
-def test_run_that_ended_early_is_named_with_the_reason(tmp_path: Path) -> None:
+def test_run_that_ended_early_is_named_with_the_reason(tmp_path):
     limits = {"timesteps": 50}
     write(tmp_path, "A", 0, 100.0, limits=limits, ended="TimestepTimeoutError: all 50 are played")
     left = {"steps": 20, "ended": "ClientDisconnectError: the client closed"}
@@ -88,7 +87,7 @@ def test_run_that_ended_early_is_named_with_the_reason(tmp_path: Path) -> None:
     assert "- A, seed 0" not in text
 
 
-def test_without_a_whole_seed_the_mean_is_over_levels_and_no_seed_has_it(tmp_path: Path) -> None:
+def test_without_a_whole_seed_the_mean_is_over_levels_and_no_seed_has_it(tmp_path):
     write(tmp_path, "A", 0, 4000.0)
     write(tmp_path, "B", 1, 1000.0)
     found = read_scores(tmp_path)
@@ -99,7 +98,7 @@ def test_without_a_whole_seed_the_mean_is_over_levels_and_no_seed_has_it(tmp_pat
     assert "- No interval over seeds: only 0 of 2 played all levels." in text
 
 
-def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> None:
+def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path):
     write(tmp_path, "A", 0, 100.0)
     aside = tmp_path / "Game-A" / "seed-0.interrupted-1"
     aside.mkdir()
@@ -110,7 +109,7 @@ def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("field", ["level", "status"])
-def test_a_damaged_result_is_named(tmp_path: Path, field: str) -> None:
+def test_a_damaged_result_is_named(tmp_path, field):
     write(tmp_path, "A", 0, 1.0)
     (path,) = tmp_path.glob("*/*/result.json")
     text = path.read_text().replace(f'"{field}"', f'"{field}": "?", "_"')

@@ -185,15 +185,13 @@ def test_stored_results_stand_beside_a_contest_on_its_levels(tmp_path):
         ("{mine}/job.json", "is not a contest's result"),
     ],
 )
-def test_what_cannot_stand_beside_a_contest_is_one_line(beside, says, tmp_path, capsys):
+def test_what_cannot_stand_beside_a_contest_is_one_line(beside, says, tmp_path, refused):
     mine = write_contest(tmp_path / "mine", "mine", seeds=1, score=1.0, level="Nowhere.Act1")
     jobs = ("empty", '{"agent": {}, "jobs": []}'), ("job", '{"agent": {}, "jobs": [{"level": 3}]}')
     for name, text in (("cut", "{"), ("list", "[]"), *jobs):
         (mine / f"{name}.json").write_text(text)
-    with pytest.raises(SystemExit) as stop:
-        main([str(mine), "--beside", beside.format(mine=mine), "--out", str(tmp_path / "r.html")])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and said.count("\n") == 1 and says in said
+    words = [str(mine), "--beside", beside.format(mine=mine), "--out", str(tmp_path / "r.html")]
+    assert says in refused(main, words)
 
 
 def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, capsys):
@@ -221,14 +219,11 @@ def test_recording_of_another_rom_is_not_filmed_and_the_page_says_why(tmp_path, 
         ("episodes.csv", b"step\xff\n\xff\n1\n"),
     ],
 )
-def test_a_damaged_contest_is_one_line(file, text, tmp_path, capsys):
+def test_a_damaged_contest_is_one_line(file, text, tmp_path, refused):
     folder = write_contest(tmp_path / "a", "mine", seeds=1, score=5000.0)
     path = next(folder.rglob(file))
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(SystemExit) as stop:
-        main([str(folder), "--out", str(tmp_path / "r.html")])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and said.count("\n") == 1, said
+    refused(main, [str(folder), "--out", str(tmp_path / "r.html")])
 
 
 @pytest.fixture

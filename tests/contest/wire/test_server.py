@@ -43,18 +43,6 @@ def test_folder_socket_and_screen_are_for_the_owner_alone(start):
     assert list(server.folder.iterdir()) == []
 
 
-def test_timestep_limit_answers_the_last_step_and_closes(start):
-    server = start(timesteps=3)
-    with playing(server) as client:
-        assert [client.ask(press(i))["type"] for i in range(3)] == ["update"] * 3
-        closing = client.read()
-        assert (closing["type"], closing["content"]["exception"]) == ("close", 1)
-        assert client.read() is None
-    server.ended()
-    assert server.result()["steps"] == 3
-    assert server.result()["ended"].startswith("TimestepTimeoutError")
-
-
 @pytest.mark.parametrize("limit", ["wall_clock", "stall"])
 def test_silent_client_is_sent_away_in_time(start, limit):
     server = start(**{limit: 1.0})
@@ -80,20 +68,6 @@ def test_one_call_waits_a_second_at_most():
         Connection(here).wait_until(time.monotonic() + 100.0, socket.SO_RCVTIMEO)
         limit = here.getsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.calcsize("ll"))
     assert struct.unpack("ll", limit) == (1, 0)
-
-
-def test_busy_client_is_sent_away_at_the_wall_clock_limit(start, toy):
-    server = start(toy(length=10**9), wall_clock=1.0, timesteps=10**9)
-    with raw(server) as client:
-        client.read()
-        answer = client.ask(RESET)
-        updates = 0
-        while answer["type"] == "update":
-            updates += 1
-            answer = client.ask(press(1))
-        assert answer["content"]["exception"] == 2
-    server.ended()
-    assert sum(row[1] for row in server.rows()) == max(updates - 1, 0)
 
 
 def test_a_request_that_is_read_after_the_time_is_up_is_not_played(toy, tmp_path):

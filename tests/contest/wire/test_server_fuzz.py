@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import socket
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from retro_agents.contest.wire.client import RemoteEnv
 from retro_agents.contest.wire.protocol import ClientDisconnectError, GymRemoteError
 from tests.contest.conftest import serve_toy
 from tests.contest.raw import playing
+from tests.runs import soon
 
 RESET = b'{"type": "update", "content": {"reset": true}}\f'
 STEP = b'{"type": "update", "content": {"ac": 5}}\f'
@@ -75,7 +75,8 @@ def test_disconnect_at_any_byte_ends_the_run_with_its_records(start, cut):
             client.sock.shutdown(socket.SHUT_RD)
     assert isinstance(server.ended(), ClientDisconnectError)
     played = cut // len(STEP)
-    assert sum(length for _, length in server.rows()) in range(played + 1)
+    steps = sum(length for _, length in server.rows())
+    assert min(played, 1) <= steps <= played, "the first one is played whoever reads its answer"
     assert server.result()["ended"].startswith("ClientDisconnectError")
 
 
@@ -120,9 +121,7 @@ def test_killed_client_leaves_complete_records(start, toy, tmp_path):
     client = SPAWN.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
     client.start()
     server = start(toy(length=10), timesteps=10**9)
-    while server.record.steps < 57:
-        assert server.thread.is_alive()
-        time.sleep(0.001)
+    assert soon(lambda: server.record.steps >= 57)
     os.kill(client.pid or 0, signal.SIGKILL)
     client.join()
     assert isinstance(server.ended(), ClientDisconnectError)

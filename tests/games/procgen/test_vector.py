@@ -98,15 +98,12 @@ def test_states_of_other_levels_or_of_another_kind_of_game_are_refused(change, w
 
 
 def test_threads_and_processes_change_nothing():
-    config = ProcgenConfig(stick_probability=0.2)
-    options = {"num_envs": 6, "seed": 4}
-    whole = make_vec("bigfish,chaser", config=config, **options)
-    threads = make_vec("bigfish,chaser", config=ProcgenConfig(stick_probability=0.2, env_threads=2),
-                       **options)  # fmt: skip
-    parts = [
-        make_vec("bigfish,chaser", config=config, part=part, **options)
-        for part in (slice(0, 3), slice(3, 6))
-    ]
+    def made(part=slice(None), **more):
+        config = ProcgenConfig(stick_probability=0.2, **more)
+        return make_vec("bigfish,chaser", num_envs=6, config=config, seed=4, part=part)
+
+    whole, threads = made(), made(env_threads=2)
+    parts = [made(slice(0, 3)), made(slice(3, 6))]
     first = [envs.reset()[0] for envs in (whole, threads)]
     np.testing.assert_array_equal(*first)
     np.testing.assert_array_equal(first[0], np.concatenate([envs.reset()[0] for envs in parts]))

@@ -141,6 +141,13 @@ def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name):
 
 
 def test_a_level_is_made_by_name_as_make_env_makes_it():
+    own = EnvConfig(reward_scale=0.01, backtracking=False)
+    named, made = gymnasium.make(ID), make_env("BrambleWood.Act3", own)
+    np.testing.assert_array_equal(named.reset(seed=5)[0], made.reset(seed=5)[0])
+    for action in np.random.default_rng(0).integers(7, size=60):
+        mine, theirs = named.step(action), made.step(action)
+        np.testing.assert_array_equal(mine[0], theirs[0])
+        assert mine[1:4] == theirs[1:4]
     env = gymnasium.make(ID, **SMALL)
     first, _ = env.reset(seed=5)
     assert np.array(Image.fromarray(env.render())).shape == (224, 320, 3)

@@ -26,6 +26,7 @@ from tests.games.retro.test_rom_files import with_heading
 BASE = bytes(range(256)) * 200
 CUSTOM = BASE[:1000] + b"a level of my own" + BASE[1000:]
 SECOND = BASE[::-1]
+KEVIN = "HogCustomKevin-Genesis"
 
 
 def integer(value):
@@ -92,14 +93,14 @@ def test_imports_by_content_whatever_the_name_and_a_second_time_nothing(library,
     (mine / "below" / "whatever.txt").write_bytes(BASE)
     report = lines(mine)
     assert report["whatever.txt"] == ("imported", "Hog-Genesis-v0")
-    assert report["HogCustomKevin-Genesis"] == ("built", "from Hog-Genesis-v0")
+    assert report[KEVIN] == ("built", "from Hog-Genesis-v0")
     assert (installed.read_bytes(), built.read_bytes()) == (BASE, CUSTOM)
     assert sorted(path.name for path in installed.parent.iterdir()) == ["rom.md", "rom.sha"]
     before = installed.stat()
     report = lines(mine)
     after = installed.stat()
     assert report["whatever.txt"] == ("there", "Hog-Genesis-v0")
-    assert report["HogCustomKevin-Genesis"][0] == "there"
+    assert report[KEVIN][0] == "there"
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
@@ -130,14 +131,12 @@ def test_headers_are_dropped_or_kept_as_the_emulator_needs(library, mine):
 
 def test_builds_custom_levels_from_the_version_that_fits(library, mine):
     (mine / "1.bin").write_bytes(BASE + b"revision 2")
-    text = lines(mine)["HogCustomKevin-Genesis"]
+    text = lines(mine)[KEVIN]
     assert text[0] == "built"  # the copies lie before where the two differ
     (library / "contrib/HogCustomKevin-Genesis/rom.md").unlink()
     (library / "contrib/HogCustomKevin-Genesis/rom.sha").write_text(sha1(b"another") + "\n")
-    assert lines(mine)["HogCustomKevin-Genesis"] == (
-        "missing",
-        "its delta makes another ROM than its rom.sha says",
-    )
+    why = "its delta makes another ROM than its rom.sha says"
+    assert lines(mine)[KEVIN] == ("missing", why)
 
 
 def test_a_version_met_but_not_installed_builds_too(library, mine):
@@ -147,17 +146,14 @@ def test_a_version_met_but_not_installed_builds_too(library, mine):
     (mine / "2.bin").write_bytes(BASE)
     report = lines(mine)
     assert (report["1.bin"][0], report["2.bin"][0]) == ("imported", "there")
-    assert report["HogCustomKevin-Genesis"][0] == "built"
+    assert report[KEVIN][0] == "built"
 
 
 def test_says_what_custom_levels_lack(library, mine):
-    assert lines(mine)["HogCustomKevin-Genesis"] == (
-        "missing",
-        "needs the ROM of Hog-Genesis-v0",
-    )
+    assert lines(mine)[KEVIN] == ("missing", "needs the ROM of Hog-Genesis-v0")
     (mine / "rom.bin").write_bytes(BASE)
     (library / "contrib/HogCustomKevin-Genesis/rom.delta").write_bytes(custom_delta()[:-3])
-    what, text = lines(mine)["HogCustomKevin-Genesis"]
+    what, text = lines(mine)[KEVIN]
     assert (what, "or is damaged" in text, "\n" in text) == ("missing", True, False)
     assert not (library / "contrib/HogCustomKevin-Genesis/rom.md").exists()
 
@@ -213,7 +209,7 @@ def test_a_delta_that_makes_more_than_a_rom_is_not_applied(library, mine):
     body = integer(1) + b"\x00" + sizes + b"x" + run
     delta = bytes.fromhex("d6c3c4 00 00") + b"\x00" + integer(len(body)) + body
     (library / "contrib/HogCustomKevin-Genesis/rom.delta").write_bytes(delta)
-    what, text = lines(mine)["HogCustomKevin-Genesis"]
+    what, text = lines(mine)[KEVIN]
     assert what == "missing" and "makes more than 32 MiB" in text
 
 

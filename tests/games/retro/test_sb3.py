@@ -5,7 +5,8 @@ import pytest
 
 from retro_agents.games.retro.make import make_env
 
-pytest.importorskip("stable_baselines3")
+sb3 = pytest.importorskip("stable_baselines3")
+make_sb3_vec = pytest.importorskip("retro_agents.contract.sb3").make_sb3_vec
 
 
 def test_passes_stable_baselines3s_check(bramble, closed):
@@ -16,12 +17,8 @@ def test_passes_stable_baselines3s_check(bramble, closed):
 
 def test_many_environments_are_one_of_its_own():
     """Its own statistics show the returns of the rewards, and the score is beside them."""
-    from stable_baselines3 import PPO
-
-    from retro_agents.contract.sb3 import make_sb3_vec
-
     envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=4, seed=0, episode_steps=20)
-    model = PPO("CnnPolicy", envs, n_steps=50, batch_size=50, n_epochs=1, device="cpu")
+    model = sb3.PPO("CnnPolicy", envs, n_steps=50, batch_size=50, n_epochs=1, device="cpu")
     model.learn(200)
     episodes = list(model.ep_info_buffer)
     assert len(episodes) == 8 and {episode["l"] for episode in episodes} == {20}
@@ -37,13 +34,10 @@ def test_many_environments_are_one_of_its_own():
 
 
 def test_its_wrappers_take_them(tmp_path):
-    from stable_baselines3.common.vec_env import VecVideoRecorder
-
-    from retro_agents.contract.sb3 import make_sb3_vec
-
     envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2, render_mode="rgb_array")
     assert envs.has_attr("levels") and not envs.has_attr("nonsense")
-    filmed = VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=3)
+    recorder = sb3.common.vec_env.VecVideoRecorder
+    filmed = recorder(envs, str(tmp_path), lambda step: step == 0, video_length=3)
     filmed.reset()
     for _ in range(4):
         filmed.step(np.ones(2, int))
@@ -53,8 +47,6 @@ def test_its_wrappers_take_them(tmp_path):
 
 
 def test_its_options_name_the_levels_of_the_next_reset_alone():
-    from retro_agents.contract.sb3 import make_sb3_vec
-
     envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2, seed=0)
     envs.set_options({"levels": ["BrambleWood.Act1"] * 2})
     envs.reset()
@@ -66,8 +58,6 @@ def test_its_options_name_the_levels_of_the_next_reset_alone():
 
 
 def test_the_same_seed_is_the_same_play():
-    from retro_agents.contract.sb3 import make_sb3_vec
-
     def played(seed):
         envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=3, seed=seed)
         envs.reset()

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from multiprocessing.connection import Pipe
 
@@ -22,7 +21,7 @@ from retro_agents.games.retro.worker import run_worker
 from retro_agents.ground.errors import UserError
 from tests.games.retro.conftest import BRAMBLE
 from tests.games.streams import assert_same, played
-from tests.runs import ROOT
+from tests.runs import ROOT, soon
 
 LEVELS = [Level("Game", f"Act{i}") for i in range(5)]
 
@@ -229,10 +228,7 @@ def test_workers_leave_when_the_parent_is_killed():
         workers = [int(pid) for pid in parent.stdout.readline().split()]
         parent.kill()
     assert len(workers) == 2
-    deadline = time.monotonic() + 30
-    while any(map(is_running, workers)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(map(is_running, workers))
+    assert soon(lambda: not any(map(is_running, workers)))
 
 
 def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():

@@ -137,28 +137,18 @@ def test_a_folder_that_is_none_is_refused_in_one_line(tmp_path, bramble):
     env.close()
 
 
-@pytest.fixture(scope="module", params=["native", "emulator"])
-def recordings(request, tmp_path_factory):
-    """One short recording of each of two workers; all their names are equal."""
-    folder, settings = tmp_path_factory.mktemp("films"), EnvConfig(backend=request.param)
-    envs = make_vec([BRAMBLE], num_envs=2, config=settings, record_dir=folder)
+def test_every_worker_records_apart_and_films_of_equal_name_are_told_apart(
+    either, tmp_path, monkeypatch
+):
+    envs = make_vec([either[0]], num_envs=2, config=either[1], record_dir=tmp_path)
     envs.reset()
     envs.step(np.array([1, 1]))
     envs.close()
-    return sorted(folder.glob("env-0?/*.bk2"))
-
-
-def films(monkeypatch, *arguments):
-    """The command line."""
-    monkeypatch.setattr("sys.argv", ["retro_agents.games.retro.video", *map(str, arguments)])
-    video.main()
-
-
-def test_every_worker_records_apart_and_films_of_equal_name_are_told_apart(
-    recordings, tmp_path, monkeypatch
-):
+    recordings = sorted(tmp_path.glob("env-0?/*.bk2"))
     assert [path.parent.name for path in recordings] == ["env-00", "env-01"]
-    films(monkeypatch, *recordings, "--folder", tmp_path / "films", "--scale", "1")
+    words = [*map(str, recordings), "--folder", str(tmp_path / "films"), "--scale", "1"]
+    monkeypatch.setattr("sys.argv", ["video", *words])
+    video.main()
     stem = recordings[0].stem
     expected = [f"env-0{i}-{stem}.mp4" for i in range(2)]
     assert sorted(path.name for path in (tmp_path / "films").iterdir()) == expected
