@@ -4,10 +4,11 @@ stopped."""
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -153,9 +154,15 @@ def interrupted(command, run_dir, *, number=signal.SIGINT, told=lambda pid: [pid
     return said
 
 
-def as_words(flags):
-    """These flags as words of a command line."""
-    return [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+@contextmanager
+def files_up_to(size):
+    """No file may become longer than so many bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def kill_actors(monkeypatch, *, after):

@@ -14,6 +14,7 @@ from tests.agents.tiny import AGENTS, refused, said_to, train
 
 HUGE = (["--hidden", str(10**10)], "no memory for such a net; give smaller --hidden or --widths")
 JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
+THREADS = (["--torch-threads", str(10**11)], "expected a whole number from 0 to 1024")
 EVERY = [
     (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),
     (["--levels", "bramble-trian"], "bramble-train"),
@@ -32,12 +33,14 @@ RND_BY_RUNS = [
 ]
 OWN = {
     "es": [
+        (["--sigma-decay", "1"], "no gain was measured"),
         (["--pairs", "0"], "pairs"),
         (["--sigma", "0"], "--sigma"),
         (["--checkpoint", "here"], "--init"),
         (["--init", "ppo2", "--hidden", "8"], "--hidden has no effect with --init: leave one out"),
     ],
     "impala": [
+        (["--accumulate", "1"], "--microbatches"),
         (["--actor-ahead", "2"], "no effect without --actors"),
         (["--replay-proportion", "2"], "no effect without --replay-batches"),
         JUDGED,
@@ -48,6 +51,9 @@ OWN = {
         (["--ray-address", "auto"], "--actors"),
     ],
     "jerk": [
+        (["--truncate", "1"], "--cut-share"),
+        (["--init", "jerk"], "that agent is shipped without weights"),
+        THREADS,
         (["--preset", "baseline", "--scripts", "x"], "no effect without --rhythm"),
         (["--preset", "baseline", "--recover"], "add --go-on to it"),
         (["--preset", "baseline", "--runs", "2"], "no effect without --write-replay"),
@@ -66,6 +72,10 @@ OWN = {
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],
     "ppo2": [
+        (["--brightness", "1"], "--augment jitter"),
+        (["--serial", "1"], "--preset serial"),
+        (["--accumulate", "1"], "--microbatches"),
+        THREADS,
         (["--rnd-kind", "impala"], "no effect without --rnd"),
         (["--init", "ppo2", "--initialisation", "xavier-all"], "no effect with --init"),
         JUDGED,
@@ -84,6 +94,7 @@ OWN = {
         ),
     ],
     "rainbow": [
+        (["--freeze-encoder-updates", "1"], "--init-encoder"),
         (["--no-prioritised", "--priority-alpha", "0.6"], "no effect without --prioritised"),
         (["--no-noisy", "--sigma0", "0.1"], "no effect without --noisy"),
         (["--no-dueling", "--streams", "separate"], "no effect without --dueling"),
@@ -118,6 +129,7 @@ OWN = {
         ),
     ],
     "sac": [
+        (["--init", "sac"], "that agent is shipped without weights"),
         (["--priority-alpha", "1"], "no effect without --prioritised"),
         JUDGED,
         HUGE,
@@ -126,6 +138,8 @@ OWN = {
         (["--temperature", "0"], "temperature"),
     ],
     "trpo": [
+        (["--piece", "1"], "no gain was measured"),
+        THREADS,
         (["--penalty", "3"], "no effect without --update penalty"),
         JUDGED,
         HUGE,
@@ -137,34 +151,11 @@ OWN = {
 }
 
 
-GONE = [
-    ("ppo2", "--brightness", "--augment jitter"),
-    ("ppo2", "--serial", "--preset serial"),
-    ("ppo2", "--accumulate", "--microbatches"),
-    ("impala", "--accumulate", "--microbatches"),
-    ("trpo", "--piece", "no gain was measured"),
-    ("rainbow", "--freeze-encoder-updates", "--init-encoder"),
-    ("jerk", "--truncate", "--cut-share"),
-    ("es", "--sigma-decay", "no gain was measured"),
-]
-
-
-@pytest.mark.parametrize(("agent", "flag", "said"), GONE)
-def test_a_removed_flag_is_answered_with_what_replaced_it(agent, flag, said, capsys):
-    assert said in refused(agent, capsys, flag, "1")
-
-
 def test_what_is_said_of_removed_flags_holds():
     known = [{flag_of(n) for k in kinds(find(a).Config).values() for n in k} for a in AGENTS]
     for name, advice in REMOVED.items():
         named = set(re.findall(r"--[a-z-]+", advice)) - {"--preset"}
         assert any(named <= flags and flag_of(name) not in flags for flags in known), name
-
-
-@pytest.mark.parametrize("agent", [one for one in AGENTS if one != "es"])
-def test_more_threads_than_a_machine_has_are_refused(agent, capsys, tmp_path):
-    said = refused(agent, capsys, "--run-dir", tmp_path, "--torch-threads", 10**11)
-    assert "expected a whole number from 0 to 1024" in said
 
 
 @pytest.mark.parametrize(
@@ -198,22 +189,11 @@ def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, capsys, tmp_pa
     assert f"is a run of {other}: python -m {other}.train --run-dir {run_dir} --resume" in said
 
 
-@pytest.mark.parametrize("agent", ["jerk", "sac"])
-def test_an_agent_without_weights_of_its_own_is_none_to_begin_with(agent, capsys, tmp_path):
-    said = refused(agent, capsys, "--init", agent, "--run-dir", tmp_path / "new")
-    assert "that agent is shipped without weights" in said
-
-
 @pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac", "trpo"])
 def test_a_checkpoint_of_another_net_is_refused(agent, trained, capsys, tmp_path):
     other = ["--init", trained(agent)[1], "--hidden", 32]
     said = refused(agent, capsys, "--run-dir", tmp_path / "new", *other)
     assert "another shape" in said and "; give --hidden " in said
-
-
-def test_a_run_goes_on_with_the_layers_it_began_with(trained, capsys):
-    said = refused("ppo2", capsys, "--run-dir", trained("ppo2")[1], "--resume", "--noisy")
-    assert "the saved run has --no-noisy" in said
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -9,8 +9,8 @@ import pytest
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import load_config
 from tests.conftest import Corridor
+from tests.runs import ROOT
 
-ROOT = Path(__file__).parents[2]
 AGENTS = sorted(path.parent.name for path in ROOT.glob("*/agent.py"))
 OUTSIDE = ROOT / "retro_agents" / "template"
 """The folder of an agent that is not the project's own, such as others install."""

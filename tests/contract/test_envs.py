@@ -62,7 +62,7 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
     obs, _ = envs.reset(seed=0)
     lengths, episodes = np.zeros(envs.num_envs, int), []
     for actions in drawn(envs, 600 if kind == "procgen" else 60):
-        before = list(envs.levels)
+        before, seen = list(envs.levels), obs
         obs, rewards, terminated, truncated, infos = envs.step(actions)
         assert rewards.shape == terminated.shape == truncated.shape == (envs.num_envs,)
         assert not (terminated & truncated).any()
@@ -72,10 +72,15 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
         for env, episode in ended.items():
             assert episode["l"] == lengths[env] and episode["level"] == before[env]
             assert isinstance(episode["finished"], bool)
-            assert infos["final_obs"][env].shape == envs.env_spec.observation_shape
+            shown, last = (
+                images[env].reshape(envs.env_spec.frame_stack, -1)
+                for images in (seen, infos["final_obs"])
+            )
+            if kind != "procgen":  # there frames are not consecutive
+                np.testing.assert_array_equal(last[:-1], shown[1:])
             # The next episode's first observation fills its stack.
             frames = obs[env].reshape(envs.env_spec.frame_stack, -1)
-            assert (frames == frames[0]).all()
+            assert (frames == frames[0]).all() and not (last == frames).all()
             lengths[env] = 0
             episodes.append(episode)
     assert len(episodes) >= 4
@@ -95,6 +100,11 @@ def test_rows_in_parts_are_the_rows_together(make, kind):
         for index in range(4):
             together = np.concatenate([half[index] for half in halves])
             np.testing.assert_array_equal(whole[index], together)
+        ended = ended_episodes(whole[4])
+        assert [episode for half in halves for episode in ended_episodes(half[4])] == ended
+        for env in (episode["env"] for episode in ended):
+            last, same = (infos["final_obs"][env] for infos in (whole[4], halves[env][4]))
+            np.testing.assert_array_equal(last, same)
 
 
 @pytest.mark.parametrize("kind", KINDS)

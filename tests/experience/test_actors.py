@@ -45,14 +45,6 @@ def test_weights_are_as_old_as_the_blocks_that_an_actor_is_ahead(ahead, ray_addr
     assert actors.restarts == 0
 
 
-def test_actors_wait_for_a_learner_that_is_behind(ray_address):
-    settings = ActorSettings(actors=2, ray_address=ray_address)
-    with counters(settings) as (take, _, actors):
-        for _ in range(5):
-            take()
-        assert len(actors.ordered) == 4  # however long this takes, no more are played
-
-
 def test_an_actor_here_has_the_newest_weights():
     here = LocalActor(Counter(0, 0), version=3)
     assert [here.next().version, here.next().block["number"]] == [3, 2]

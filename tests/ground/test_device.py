@@ -35,10 +35,11 @@ def test_a_driver_too_old_or_more_processes_than_gpus_are_user_errors(monkeypatc
 def test_threads_are_set_only_where_a_number_is_given():
     before = torch.get_num_threads()
     try:
-        prepare_device("cpu", threads=1)
-        assert torch.get_num_threads() == 1
+        for threads in (1, 2):
+            prepare_device("cpu", threads=threads)
+            assert torch.get_num_threads() == threads
         prepare_device("cpu")
-        assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
 

@@ -10,32 +10,20 @@ import torch
 
 import impala.train
 from impala.actors import make_actor
-from impala.config import ImpalaConfig
 from impala.train import run
 from impala.training import Training, make_collector
 from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.runs import KILLS, ROOT, as_words, interrupted, kill_actors, killed_runs, learner, raylet
+from tests.agents.tiny import tiny, words
+from tests.runs import KILLS, ROOT, interrupted, kill_actors, killed_runs, learner, raylet
 
 pytest.importorskip("ray")
-LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-FLAGS = {
-    "levels": f"{LEVEL},{LEVEL[:-1]}2",
-    "timesteps": 128,
-    "num_envs": 2,
-    "device": "cpu",
-    "torch_threads": 1,
-    "image_height": 36,
-    "image_width": 36,
-    "hidden": 16,
-    "encoder": "data-efficient",
-    "rollout_steps": 8,
-    "batch_size": 16,
-    "rotate_every": 10,
-    "checkpoint_every": 32,
-}
-QUICK = replaced(ImpalaConfig(), **FLAGS)
+FLAGS = (
+    "--timesteps 128 --torch-threads 1 --rollout-steps 8 --batch-size 16 --rotate-every 10 "
+    "--checkpoint-every 32"
+)
+QUICK = tiny("impala", *FLAGS.split())
 
 
 def with_actors(ray_address, actors, **flags):
@@ -43,7 +31,7 @@ def with_actors(ray_address, actors, **flags):
 
 
 def test_one_actor_that_waits_equals_none(ray_address, tmp_path):
-    impala.train.main([*as_words(FLAGS), "--run-dir", str(tmp_path / "none")])
+    impala.train.main(words("impala", *FLAGS.split(), "--run-dir", tmp_path / "none"))
     run(None, with_actors(ray_address, 1, actor_ahead=0), tmp_path / "one")
     nets = [load_checkpoint(tmp_path / name).tensors["net"] for name in ("none", "one")]
     for name, tensor in nets[0].items():
@@ -86,8 +74,8 @@ def test_a_run_goes_on_when_an_actor_was_killed(ray_address, tmp_path, monkeypat
 @pytest.mark.slow
 def test_a_run_of_actors_that_is_told_to_end_saves(tmp_path):
     """By SIGTERM, to which Ray has an answer of its own."""
-    flags = as_words({**FLAGS, "actors": 1, "timesteps": 10**6, "checkpoint_every": 0})
-    command = [sys.executable, "-m", "impala.train", *flags, "--run-dir", str(tmp_path)]
+    own = ["--actors", 1, "--timesteps", 10**6, "--checkpoint-every", 0, "--run-dir", tmp_path]
+    command = [sys.executable, "-m", "impala.train", *words("impala", *FLAGS.split(), *own)]
     said = interrupted(command, tmp_path, number=signal.SIGTERM)
     assert "--resume continues from the last checkpoint" in said
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0
@@ -98,11 +86,12 @@ def test_a_run_of_actors_that_is_told_to_end_saves(tmp_path):
 @pytest.mark.parametrize("victim", [learner, raylet] if KILLS > 1 else [raylet])
 def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_address, tmp_path):
     """The learner's process, or that of a Ray of its own. A block has 24 steps, a batch 16."""
-    ours = {"num_envs": 3, "actors": 1, "ray_address": "" if victim is raylet else ray_address}
-    flags = as_words({**FLAGS, **ours, "timesteps": 10**6})
+    address = "" if victim is raylet else ray_address
+    own = [*FLAGS.split(), "--num-envs", 3, "--actors", 1, "--ray-address", address]
+    flags = words("impala", *own, "--timesteps", 10**6)
     command = [sys.executable, "-m", "impala.train"]
     for saved in killed_runs(command, flags, tmp_path, victim=victim):
-        training = Training(replaced(QUICK, **ours, resume=True))
+        training = Training(tiny("impala", *own, "--resume"))
         training.restore(load_to_resume(tmp_path), None)
         for name, tensor in training.agent.net.state_dict().items():
             assert torch.equal(tensor, saved.tensors["net"][name])
@@ -150,10 +139,10 @@ def test_a_player_that_takes_over_from_actors_draws_otherwise_than_they_did():
     assert seeds[0] == seeds[1] == QUICK.run.seed != seeds[2]
 
 
-def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tmp_path, corridor):
+def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tmp_path):
     run(None, with_actors(ray_address, 1, timesteps=32), tmp_path)
-    flags = as_words({"run-dir": tmp_path, "actors": 0, "ray-address": "", "timesteps": 64})
-    impala.train.main([*flags, "--resume"])
+    flags = ["--actors", "0", "--ray-address", "", "--timesteps", "64", "--resume"]
+    impala.train.main(["--run-dir", str(tmp_path), *flags])
     assert load_checkpoint(tmp_path).counters["env_steps"] == 64
     run(None, with_actors(ray_address, 1, timesteps=96, resume=True), tmp_path)
     assert load_checkpoint(tmp_path).counters["env_steps"] >= 96

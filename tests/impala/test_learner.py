@@ -2,24 +2,14 @@ import numpy as np
 import pytest
 import torch
 
-from impala.config import ImpalaConfig
 from impala.learner import Learner
 from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.run.config import replaced
+from tests.agents.tiny import tiny
 from tests.impala.made import sequences
 
-TINY = replaced(
-    ImpalaConfig(),
-    device="cpu",
-    image_height=36,
-    image_width=36,
-    encoder="data-efficient",
-    hidden=16,
-    rollout_steps=5,
-    batch_size=20,
-    gradient_norm=0.0,
-    learning_rate_schedule="constant",
-)
+FLAGS = "--rollout-steps 5 --batch-size 20 --gradient-norm 0 --learning-rate-schedule constant"
+TINY = tiny("impala", *FLAGS.split())
 RECURRENT = {"recurrent": "lstm", "recurrent_hidden": 8}
 CPU = torch.device("cpu")
 

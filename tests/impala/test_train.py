@@ -22,7 +22,7 @@ def test_remembered_batches_are_learned_from_too(tmp_path):
     flags = ["--replay-batches", "2", "--replay-proportion", "2", "--timesteps", "48"]
     train("impala", tmp_path, *flags)
     rows = read_columns(tmp_path / "metrics.csv")
-    assert rows["updates"].tolist() == [1, 6, 9, 12][:4]
+    assert rows["updates"].tolist() == [1, 6, 9, 12]
     assert (rows["policy_lag"] == 0).all()  # of new ones
 
 

@@ -74,10 +74,8 @@ def test_a_persons_frames_are_taken_four_at_a_time(tmp_path):
     assert not episode.terminated and len(episode.frames) == 5
 
 
-def test_what_is_no_recording_is_refused_in_a_line(capsys, tmp_path):
+def test_what_is_no_recording_is_refused_in_a_line(refused, tmp_path):
     (tmp_path / "text.bk2").write_text("no zip")
     for recording, complaint in (("text.bk2", "is not a .bk2"), ("none.bk2", "is no file")):
-        with pytest.raises(SystemExit) as stop:
-            main([str(tmp_path / recording), "--out", str(tmp_path / "out")])
-        assert stop.value.code == 2
-        assert complaint in capsys.readouterr().err
+        words = [str(tmp_path / recording), "--out", str(tmp_path / "out")]
+        assert complaint in refused(main, words)

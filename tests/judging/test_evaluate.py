@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rainbow.agent import RainbowAgent, make_net
-from rainbow.config import RainbowConfig
+from rainbow.agent import RainbowAgent
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
@@ -22,9 +21,9 @@ from retro_agents.judging.levels import playable_levels
 from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
-from retro_agents.run.config import from_dict
 from retro_agents.run.fields import fields
 from retro_agents.run.folder import alone_in
+from tests.agents.tiny import train
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 SHORT = EnvConfig(episode_steps=25)
@@ -40,9 +39,7 @@ def test_same_seed_plays_the_same_episodes():
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     words = ["--episodes", "3"]
     monkeypatch.setattr("retro_agents.judging.policies.fields", lambda *_: [])  # short episodes
-    small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 25}
-    config = from_dict(RainbowConfig, small)
-    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    train("rainbow", tmp_path / "agent", "--timesteps", 0, "--episode-steps", 25)
     out = tmp_path / "out"
     left_over = out / f".{LEVEL.state}"  # by an evaluation that was killed
     left_over.mkdir(parents=True)
@@ -60,22 +57,30 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
 
 
 def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):
+    steps = []
     for name, words in (("cut", []), ("whole", ["--whole"])):
-        main(["hold-right", "--out", str(tmp_path / name), *words])
+        main(["run-and-jump", "--out", str(tmp_path / name), *words])
         (row,) = json.loads((tmp_path / name / "result.json").read_text())["scores"]
         assert (row["label"], row["episodes"]) == ("BrambleWood.Act3", 1)
+        steps.append(row["steps"])
+    assert 300 < steps[0] < steps[1] == 300 * 15
     assert "300/300 seconds of play" in capsys.readouterr().err
 
 
 def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, monkeypatch):
-    def play(policy, level, settings, *, episodes, **_):
+    told = []
+
+    def play(policy, level, settings, *, episodes, seed, play, patience, **_):
+        told.append((seed, play, patience))
         own = 100.0 if level.state.endswith("Act1") else 9000.0
         returns = [own + number for number in range(episodes)]
         return [Episode(str(level), r, 10, 0.5, False) for r in returns], []
 
     monkeypatch.setattr("retro_agents.judging.evaluate.play_level", play)
     levels = "BrambleWood.Act1,BrambleWood.Act2"
-    main(["random", "--levels", levels, "--episodes", "5", "--out", str(tmp_path / "out")])
+    words = ["--episodes", "5", "--seed", "7", "--play", "best", "--out", str(tmp_path / "out")]
+    main(["ppo2", "--levels", levels, *words])
+    assert told == [(7, "best", 20 * 15)] * 2
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     row = result["scores"][-1]
     assert (row["label"], row["mean"]) == ("all levels", 4552.0)
@@ -107,18 +112,15 @@ def test_what_was_played_is_stored_even_if_it_cannot_be_printed(error, tmp_path,
 
 
 def test_what_was_played_is_stored_if_its_film_fails_and_a_missing_extra_is_said_first(
-    tmp_path, monkeypatch, capsys
+    tmp_path, monkeypatch, refused
 ):
     command = ["random", "--levels", str(LEVEL), "--video", "--out", str(tmp_path / "out")]
     monkeypatch.setattr("retro_agents.judging.evaluate.film", refuses(UserError("no film")))
-    with pytest.raises(SystemExit):
-        main(command)
-    assert "error: no film" in capsys.readouterr().err
+    assert refused(main, command, noisy=True) == "error: no film"
     assert json.loads((tmp_path / "out/result.json").read_text())["scores"]
     monkeypatch.setitem(sys.modules, "imageio", None)
-    with pytest.raises(SystemExit):
-        main([*command, "--out", str(tmp_path / "more/out")])
-    assert "imageio is not installed" in capsys.readouterr().err
+    command += ["--out", str(tmp_path / "more/out")]
+    assert "imageio is not installed" in refused(main, command)
     assert not (tmp_path / "more").exists()
 
 
@@ -131,7 +133,7 @@ def test_an_evaluation_that_cannot_begin_leaves_no_folder(tmp_path, monkeypatch)
     assert not [*tmp_path.glob("runs/*"), *tmp_path.glob("some")]
 
 
-def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
+def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, refused):
     monkeypatch.chdir(tmp_path)
     for given, out in (
         (None, "runs/evaluation-001"),
@@ -142,14 +144,11 @@ def test_an_evaluation_is_never_overwritten(tmp_path, monkeypatch, capsys):
             assert str(made) == out
     monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     command = ["random", "--levels", str(LEVEL), "--out", "given"]
-    with alone_in(Path("given")), pytest.raises(SystemExit):
-        main(command)
-    assert "another evaluation writes to given" in capsys.readouterr().err
+    with alone_in(Path("given")):
+        assert "another evaluation writes to given" in refused(main, command)
     for name, what in HOLDS.items():
         (Path("given") / name).touch()
-        with pytest.raises(SystemExit):
-            main(command)
-        assert f"given already holds {what}" in capsys.readouterr().err
+        assert f"given already holds {what}" in refused(main, command)
         (Path("given") / name).unlink()
 
 

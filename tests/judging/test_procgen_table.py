@@ -90,18 +90,15 @@ def test_seeds_are_one_row_beside_what_was_published(tmp_path):
     assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
 
 
-def test_nothing_is_published_of_a_game_without_backgrounds(tmp_path):
-    env = {"distribution_mode": "easy", "num_levels": 200, "backgrounds": False}
-    run = made_up(tmp_path / "a", returns=[8.0], env=env)
-    (row,) = cells_of(tmp_path, run)
-    assert row[:4] == ["coinrun", "easy", "200", "2,000,000"] and "openai" not in "".join(row)
-
-
-def test_nothing_is_published_of_a_net_for_several_games(tmp_path):
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [("env", "backgrounds", False), ("run", "levels", "procgen:coinrun,starpilot")],
+)
+def test_nothing_is_published_of_other_pictures_or_of_several_games(part, name, value, tmp_path):
     run = made_up(tmp_path / "a", returns=[8.0], levels=200)
     assert "openai" in "".join(*cells_of(tmp_path, run))
     config = json.loads((run / "config.json").read_text())
-    config["run"]["levels"] = "procgen:coinrun,starpilot"
+    config[part][name] = value
     (run / "config.json").write_text(json.dumps(config))
     assert "openai" not in "".join(map("".join, cells_of(tmp_path, run)))
 

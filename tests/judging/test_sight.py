@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from retro_agents.contract.envs import EnvSpec
+from retro_agents.contract.envs import EnvSpec, row_seeds
 from retro_agents.contract.episodes import even_rows, play_episodes
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
@@ -136,7 +136,7 @@ def test_all_ways_play_the_levels_of_a_seed_that_decides_them():
 
     envs = []
     measure(Reader(), begun, episodes=4, seed=3, play="draw")
-    assert envs[0].began == envs[1].began == envs[2].began
+    assert [one.began for one in envs] == row_seeds(3, 1) * 3
 
 
 def test_episodes_without_a_new_highest_return_are_cut():

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rainbow.agent import RainbowAgent, make_net
-from rainbow.config import RainbowConfig
 from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.evaluate import main
 from retro_agents.judging.sight import PLAYS, Sight
 from retro_agents.judging.sight_report import by_level, numbers_of, sight_table, verdict
-from retro_agents.run.config import from_dict
+from tests.agents.tiny import train
 
 GAME = "BrambleDash-Genesis-v0"
 LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
@@ -71,9 +69,7 @@ def test_a_table_of_sight_fits_a_terminal():
 
 def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("retro_agents.judging.policies.fields", lambda *_: [])  # short episodes
-    small = {"image_height": 36, "image_width": 36, "hidden": 16, "episode_steps": 12}
-    config = from_dict(RainbowConfig, small)
-    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    train("rainbow", tmp_path / "agent", "--timesteps", 0, "--episode-steps", 12)
     words = ["--sight", "--levels", ",".join(LEVELS), "--episodes", "2"]
     for out in ("one", "two"):
         main([str(tmp_path / "agent"), *words, "--out", str(tmp_path / out)])

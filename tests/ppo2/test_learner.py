@@ -15,16 +15,9 @@ from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.nets.encoders import Encoder
 from retro_agents.run.config import replaced
 from retro_agents.run.distributed import Group
+from tests.agents.tiny import tiny
 
-TINY = replaced(
-    PPO2Config(),
-    device="cpu",
-    image_height=36,
-    image_width=36,
-    hidden=16,
-    rollout_steps=8,
-    minibatches=2,
-)
+TINY = tiny("ppo2", "--rollout-steps", 8)
 CPU = torch.device("cpu")
 
 
@@ -226,9 +219,8 @@ def test_bf16_learns_nearly_the_same_and_not_quite():
 def test_compiled_update_equals_the_eager_one(monkeypatch):
     """Captured as a graph; what PyTorch makes of that in C++ is PyTorch's."""
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
-    config = replaced(TINY, encoder="data-efficient")
-    eager, _ = learned(config)
-    compiled, _ = learned(replaced(config, compile=True))
+    eager, _ = learned(TINY)
+    compiled, _ = learned(replaced(TINY, compile=True))
     assert_same_weights(eager, compiled, rtol=1e-3, atol=2e-5)
 
 

@@ -10,7 +10,6 @@ import torch
 
 import rainbow.train
 from rainbow.actors import Actor, ActorSteps
-from rainbow.config import RainbowConfig
 from rainbow.learner import epsilon_ladder
 from rainbow.train import run
 from rainbow.training import Training
@@ -20,28 +19,14 @@ from retro_agents.ground.arrays import whole
 from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.runs import KILLS, ROOT, as_words, kill_actors, killed_runs, learner, raylet
+from tests.agents.tiny import tiny, words
+from tests.runs import KILLS, ROOT, kill_actors, killed_runs, learner, raylet
 
-LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-FLAGS = {
-    "levels": f"{LEVEL},{LEVEL[:-1]}2",
-    "timesteps": 128,
-    "num_envs": 2,
-    "device": "cpu",
-    "torch_threads": 1,
-    "image_height": 36,
-    "image_width": 36,
-    "hidden": 16,
-    "encoder": "data-efficient",
-    "replay_size": 1000,
-    "learning_starts": 20,
-    "log_every": 16,
-    "target_every": 32,
-    "rotate_every": 10,
-    "checkpoint_every": 32,
-    "block_steps": 4,
-}
-QUICK = replaced(RainbowConfig(), **FLAGS)
+FLAGS = (
+    "--timesteps 128 --torch-threads 1 --replay-size 1000 --learning-starts 20 --log-every 16 "
+    "--target-every 32 --rotate-every 10 --checkpoint-every 32"
+)
+QUICK = replaced(tiny("rainbow", *FLAGS.split()), block_steps=4)
 APE_X = {
     "noisy": False,
     "epsilon_start": 0.4,
@@ -56,10 +41,8 @@ def with_actors(ray_address, actors, **flags):
 
 
 def test_one_actor_that_sends_single_steps_equals_none(ray_address, tmp_path):
-    words = as_words({**FLAGS, "epsilon_steps": 100, "run_dir": tmp_path / "none"})
-    at = words.index("--block_steps")  # is for actors
-    # Noise would be of another stream of draws.
-    rainbow.train.main([*words[:at], *words[at + 2 :], "--no-noisy"])
+    own = ["--no-noisy", "--epsilon-steps", 100]  # noise would be of another stream of draws
+    rainbow.train.main(words("rainbow", *FLAGS.split(), *own, "--run-dir", tmp_path / "none"))
     config = with_actors(ray_address, 1, noisy=False, epsilon_steps=100, block_steps=1)
     run(None, config, tmp_path / "one")
     none, one = (load_checkpoint(tmp_path / name) for name in ("none", "one"))
@@ -194,11 +177,11 @@ def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tm
 def test_a_run_that_was_killed_goes_on_and_counts_every_step_once(victim, ray_address, tmp_path):
     """The learner's process, or that of a Ray of its own."""
     address = "" if victim is raylet else ray_address
-    ours = {"actors": 1, "ray_address": address, "replay_size": 20_000}
-    flags = as_words({**FLAGS, **ours, "timesteps": 10**6})
+    own = ["--actors", 1, "--ray-address", address, "--block-steps", 4, "--replay-size", 20_000]
+    flags = words("rainbow", *FLAGS.split(), *own, "--timesteps", 10**6)
     command = [sys.executable, "-m", "rainbow.train"]
     for lives, saved in enumerate(killed_runs(command, flags, tmp_path, victim=victim)):
-        training = Training(replaced(QUICK, **ours, resume=True), 2)
+        training = Training(tiny("rainbow", *FLAGS.split(), *own, "--resume"), 2)
         assert training.restore(load_to_resume(tmp_path), None) is None
         for name, tensor in training.agent.net.state_dict().items():
             assert torch.equal(tensor, saved.tensors["net"][name])

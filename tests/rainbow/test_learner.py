@@ -25,6 +25,13 @@ SMALL = replaced(
 CPU = torch.device("cpu")
 
 
+def made(seed=0, **settings):
+    """A learner with those settings."""
+    torch.manual_seed(seed)
+    config = replaced(SMALL, **settings)
+    return Learner(make_net(config), config, device=CPU)
+
+
 def slow_projection(probs, returns, discounts, z):
     """Algorithm 1 of arXiv:1707.06887, atom by atom."""
     projected = np.zeros_like(probs)
@@ -143,9 +150,7 @@ def slow_losses(learner, batch, chance):
     ids=str,
 )
 def test_losses_match_the_slow_oracle(settings, monkeypatch):
-    torch.manual_seed(1)
-    config = replaced(SMALL, **settings)
-    learner = Learner(make_net(config), config, device=CPU)
+    learner = made(seed=1, **settings)
     for parameter in learner.target.parameters():  # a target that differs from the online net
         parameter.add_(0.05 * torch.randn_like(parameter))
     before = copy.deepcopy(learner)
@@ -166,8 +171,8 @@ def test_losses_match_the_slow_oracle(settings, monkeypatch):
     losses, _ = learner.update(batch)
     assert len(noises) == (2 if settings.get("double") is False else 3)
     assert not torch.equal(noises[0][0][0], noises[-1][0][0])  # every pass has noise of its own
-    if config.quantiles:
-        assert fractions[0].shape == (6, config.quantiles)
+    if count := learner.config.quantiles:
+        assert fractions[0].shape == (6, count)
         assert not torch.equal(fractions[0], fractions[1])
     want = slow_losses(before, batch, [*zip(noises, fractions, strict=True)])
     np.testing.assert_allclose(losses.numpy(), want, rtol=1e-4, atol=1e-4)
@@ -184,22 +189,17 @@ def test_what_is_predicted_exactly_has_no_loss_however_uncertain_it_is():
 
 
 def test_priorities_are_the_unweighted_losses():
-    torch.manual_seed(0)
-    config = replaced(SMALL, noisy=False)
     results = []
     for weights in (np.ones(6, np.float32), np.full(6, 0.1, np.float32)):
-        torch.manual_seed(0)
-        learner = Learner(make_net(config), config, device=CPU)
-        results.append(learner.update(random_batch(weights=weights)))
+        results.append(made(noisy=False).update(random_batch(weights=weights)))
     assert torch.equal(results[0][0], results[1][0])
     assert results[1][1]["loss"] == pytest.approx(0.1 * results[0][1]["loss"].item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)
 def test_changed_images_are_learned_from_but_not_those_of_the_targets(settings, monkeypatch):
-    config = replaced(SMALL, augment="roll", augment_share=1.0, **settings)
+    learner, seen, shown = made(augment="roll", augment_share=1.0, **settings), [], []
     batch = random_batch()
-    learner, seen, shown = Learner(make_net(config), config, device=CPU), [], []
     learner.target.register_forward_pre_hook(lambda _, given: shown.append(given[0].numpy()))
     monkeypatch.setattr(learner, "_losses", lambda b, o: seen.append(b) or learner.losses(b, o))
     learner.update(batch)
@@ -211,7 +211,7 @@ def test_changed_images_are_learned_from_but_not_those_of_the_targets(settings, 
 
 
 def test_target_changes_only_when_it_is_copied():
-    learner = Learner(make_net(SMALL), SMALL, device=CPU)
+    learner = made()
     before = {k: v.clone() for k, v in learner.target.state_dict().items()}
     learner.update(random_batch())
     assert all(torch.equal(v, learner.target.state_dict()[k]) for k, v in before.items())
@@ -221,20 +221,17 @@ def test_target_changes_only_when_it_is_copied():
 
 
 def test_bf16_stays_close_to_fp32():
-    losses = []
-    for precision in ("fp32", "bf16"):
-        torch.manual_seed(0)
-        config = replaced(SMALL, noisy=False, precision=precision)
-        learner = Learner(make_net(config), config, device=CPU)
-        losses.append(learner.update(random_batch())[0])
-    torch.testing.assert_close(losses[0], losses[1], rtol=0.03, atol=0.03)
+    exact, rounded = (
+        made(noisy=False, precision=precision).update(random_batch())[0]
+        for precision in ("fp32", "bf16")
+    )
+    torch.testing.assert_close(exact, rounded, rtol=0.03, atol=0.03)
 
 
 @pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])
 def test_auto_is_what_the_net_learns_in(monkeypatch, has):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": has})
-    config = replaced(SMALL, precision="auto")
-    learner = Learner(make_net(config), config, device=CPU)
+    learner = made(precision="auto")
     assert learner.half == has
     dtype = torch.bfloat16 if has else torch.float32
     later = [p for name, p in learner.target.encoder.named_parameters() if "0" not in name]
@@ -256,9 +253,7 @@ def test_auto_is_what_the_net_learns_in(monkeypatch, has):
 )
 def test_the_target_net_sees_what_the_online_net_sees(settings):
     """With equal weights, which have learned: in bf16 its pixels' weights were 0.2 % too large."""
-    torch.manual_seed(0)
-    config = replaced(SMALL, precision="bf16", **settings)
-    learner = Learner(make_net(config), config, device=CPU)
+    learner = made(precision="bf16", **settings)
     with torch.no_grad():
         for weights in learner.net.encoder.parameters():
             weights += 0.1 * weights.std(correction=0) + 0.01 * torch.randn_like(weights)
@@ -271,11 +266,9 @@ def test_the_target_net_sees_what_the_online_net_sees(settings):
 @pytest.mark.parametrize("settings", [{"quantiles": 8}, {"distributional": False}], ids=str)
 def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see(settings):
     """As numbers of bf16 they would be a multiple of 0.25 at 40."""
-    torch.manual_seed(0)
-    config = replaced(SMALL, precision="bf16", **settings)
-    net = make_net(config)
-    torch.nn.init.constant_(net.head.value.bias, 40.0)
-    learner = Learner(net, config, device=CPU)
+    learner = made(precision="bf16", **settings)
+    torch.nn.init.constant_(learner.net.head.value.bias, 40.0)
+    learner.copy_target()
     obs = torch.from_numpy(random_batch().obs)
     with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
         for outputs in (learner.net(obs), learner.target(obs)):
@@ -291,9 +284,7 @@ def test_munchausens_bonus_is_clipped():
 
 @pytest.mark.parametrize("settings", [{}, {"quantiles": 8, "munchausen": 0.9}], ids=str)
 def test_bf16_gradients_reach_every_parameter(settings):
-    torch.manual_seed(0)
-    config = replaced(SMALL, precision="bf16", **settings)
-    learner = Learner(make_net(config), config, device=CPU)
+    learner = made(precision="bf16", **settings)
     learner.update(random_batch())
     for name, parameter in learner.net.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
@@ -320,9 +311,7 @@ def test_compiled_update_equals_the_eager_one(monkeypatch):
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     losses = []
     for compiled in (False, True):
-        torch.manual_seed(0)
-        config = replaced(SMALL, noisy=False, compile=compiled)
-        learner = Learner(make_net(config), config, device=CPU)
+        learner = made(noisy=False, compile=compiled)
         learner.update(random_batch())
         losses.append(learner.update(random_batch(seed=1))[0])
     torch.testing.assert_close(losses[0], losses[1], rtol=1e-4, atol=1e-4)

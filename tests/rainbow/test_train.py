@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from rainbow.config import RainbowConfig
 from rainbow.train import parse, run
 from rainbow.training import Training
 from retro_agents.experience.replay import Replay
@@ -12,31 +11,15 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
-from tests.agents.tiny import tiny, train
+from tests.agents.tiny import tiny
 from tests.conftest import Corridor
 
-QUICK = replaced(
-    RainbowConfig(),
-    timesteps=200,
-    num_envs=2,
-    device="cpu",
-    torch_threads=1,
-    image_height=36,
-    image_width=36,
-    hidden=64,
-    atoms=21,
-    v_min=-1.0,
-    v_max=10.0,
-    replay_size=5_000,
-    learning_starts=50,
-    update_every=4,
-    log_every=50,
-    checkpoint_every=100,
-    learning_rate=1e-3,
-    target_every=200,
-    gamma=0.8,  # at 0.99 waiting a step costs too little to tell
+FLAGS = (
+    "--timesteps 200 --hidden 64 --atoms 21 --v-min=-1 --v-max 10 --gamma 0.8 --replay-size 5000 "
+    "--learning-starts 50 --update-every 4 --log-every 50 --checkpoint-every 100 "
+    "--target-every 200 --learning-rate 1e-3"
 )
-LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+QUICK = tiny("rainbow", *FLAGS.split())
 
 
 def test_the_shipped_weights_bring_a_replay():
@@ -59,7 +42,7 @@ def test_convolutions_of_another_agent_can_be_taken_over(trained):
 
 
 def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(corridor, tmp_path):
-    config = replaced(QUICK, levels=LEVEL, run_dir=str(tmp_path / "run"))
+    config = replaced(QUICK, run_dir=str(tmp_path / "run"))
     run(corridor(2), config, tmp_path / "run")
     again = ["--run-dir", str(tmp_path / "run"), "--resume"]
     longer = parse([*again, "--timesteps", "300", "--learning-rate", "0.002"])
@@ -137,6 +120,17 @@ def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monk
     assert (drawn[len(drawn) // 2] == 0.8) == bool(steps)
 
 
+def test_exploration_falls_and_the_target_is_copied_by_the_steps(corridor, tmp_path, monkeypatch):
+    rates = {"noisy": False, "epsilon_start": 1.0, "epsilon_final": 0.2, "epsilon_steps": 100}
+    config, copies = replaced(QUICK, target_every=80, **rates), []
+    training = Training(config, 2)
+    for training.env_steps, rate in ((0, 1.0), (50, 0.6), (150, 0.2)):
+        assert training.epsilon() == pytest.approx([rate] * 2)
+    monkeypatch.setattr("rainbow.learner.Learner.copy_target", lambda one: copies.append(one))
+    run(corridor(2), config, tmp_path)
+    assert len(copies) == 2  # in 200 steps
+
+
 def test_rows_after_a_resume_and_before_an_update_tell_what_was_learned_last(corridor, tmp_path):
     config = replaced(QUICK, update_every=40, log_every=10, learning_starts=20, checkpoint_every=70)
     run(corridor(2), replaced(config, timesteps=140), tmp_path / "whole")
@@ -158,8 +152,3 @@ def test_a_run_whose_atoms_cannot_hold_the_returns_warns_once(
     said = capsys.readouterr().err
     atoms = f"of the targets are outside the atoms, --v-min {v_min:g} to --v-max {v_max:g}"
     assert said.count(atoms) == said.count("warning") == times
-
-
-def test_weights_of_other_atoms_are_refused(trained, tmp_path):
-    with pytest.raises(UserError, match="give the same --v-min and --v-max"):
-        train("rainbow", tmp_path, "--v-max", 201, init=trained("rainbow")[1])

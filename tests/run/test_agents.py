@@ -4,15 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import GROUP, find, find_given
 from retro_agents.run.checkpoint import load_agent, save_checkpoint
+from tests.runs import ROOT
 
-ROOT = Path(__file__).parents[2]
 SPY = "from pathlib import Path\nPath('ran').touch()\ndef load(*_, **__): return 1\nbuild = load\n"
 
 

@@ -2,7 +2,6 @@ import errno
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from retro_agents.run.checkpoint import (
 )
 from retro_agents.run.distrust import reading, set_aside
 from tests.forged import forge, forge_meta
+from tests.runs import files_up_to
 
 ARRAYS = {
     "frames": np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3),
@@ -126,13 +126,8 @@ def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path):
     previous = save(tmp_path, 10)
     before = {p.name: p.read_bytes() for p in previous.iterdir()}
     noise = np.random.default_rng(0).integers(0, 255, 10_000, dtype=np.uint8)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
-    try:
-        with pytest.raises(UserError, match="File too large") as caught:
-            save(tmp_path, 20, arrays={"frames": noise})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with files_up_to(5_000), pytest.raises(UserError, match="File too large") as caught:
+        save(tmp_path, 20, arrays={"frames": noise})
     assert "\n" not in str(caught.value)
     assert [p.name for p in tmp_path.iterdir()] == ["step-000000010"]
     assert {p.name: p.read_bytes() for p in previous.iterdir()} == before

@@ -1,9 +1,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.runs import ROOT
+
 LEARNS_ONCE = """
 from pathlib import Path
 

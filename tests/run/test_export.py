@@ -74,9 +74,7 @@ def test_a_file_says_how_its_agent_plays(tmp_path):
     assert str(ROOT).encode() not in (tmp_path / "rainbow.onnx").read_bytes()
 
 
-def test_an_agent_without_a_net_is_refused(tmp_path, capsys):
+def test_an_agent_without_a_net_is_refused(tmp_path, refused):
     find("jerk").build(to_dict(tiny("jerk"))).save(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main([str(tmp_path), "--onnx", str(tmp_path / "net.onnx")])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and said.startswith("error: jerk has no net to export: give")
+    said = refused(main, [str(tmp_path), "--onnx", str(tmp_path / "net.onnx")])
+    assert said.startswith("error: jerk has no net to export: give")

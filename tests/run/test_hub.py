@@ -79,16 +79,6 @@ def names_of(checkpoint):
     return set(file_names(latest_checkpoint(checkpoint)))
 
 
-def refusal(arguments, capsys):
-    """The line with which a command ends."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert stop.value.code == 2
-    return line
-
-
 def test_only_what_a_checkpoint_names_is_pushed_or_pulled(hub, tmp_path):
     """Neither a user's secrets, nor another's code."""
     own = tmp_path / "own"
@@ -112,22 +102,22 @@ def test_a_card_explains_an_interval_where_it_has_one(hub, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["config.json", "net.safetensors"])
-def test_a_link_is_neither_pushed_nor_pulled(name, hub, tmp_path, capsys):
+def test_a_link_is_neither_pushed_nor_pulled(name, hub, tmp_path, refused):
     main(["push", str(PRETRAINED), "me/fox"])
     own, other = hub / "me/fox", tmp_path / "other"
     (own / name).rename(other)
     (own / name).symlink_to(other)
-    assert f"{name} cannot be shared" in refusal(["push", str(own), "me/two"], capsys)
-    assert f"{name} cannot be shared" in refusal(["pull", "me/fox", str(tmp_path / "p")], capsys)
+    for words in (["push", str(own), "me/two"], ["pull", "me/fox", str(tmp_path / "p")]):
+        assert f"{name} cannot be shared" in refused(main, words)
 
 
-def test_a_refused_pull_leaves_nothing_to_the_next(hub, tmp_path, capsys):
+def test_a_refused_pull_leaves_nothing_to_the_next(hub, tmp_path, refused):
     main(["push", str(PRETRAINED), "me/fox"])
     weights = hub / "me/fox/net.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     pull = ["pull", "me/fox", str(tmp_path / "new" / "pulled")]
-    assert "is damaged" in refusal(pull, capsys)
+    assert "is damaged" in refused(main, pull)
     assert not list((tmp_path / "new").iterdir())
     weights.write_bytes(whole)
     main(pull)
@@ -161,8 +151,8 @@ def test_a_pull_that_was_cut_off_goes_on(tmp_path):
         (["pull", "me/fox"], "required: folder"),
     ],
 )
-def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
+def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, refused):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.json").write_text("{}")
-    assert words in refusal(arguments, capsys)
+    assert words in refused(main, arguments)
     assert not list(tmp_path.glob(".download.*"))

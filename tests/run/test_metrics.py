@@ -1,5 +1,4 @@
 import math
-import resource
 import sys
 from types import SimpleNamespace
 
@@ -10,6 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import EpisodeLog, Metrics, read_columns
 from retro_agents.run.tracking import PROJECT
+from tests.runs import files_up_to
 
 EPISODE = {"r": 812.25, "l": 300, "level": "Bramble:A.Act1", "progress": 0.5, "finished": False}
 
@@ -27,14 +27,10 @@ def test_rows_are_on_disk_at_once_and_read_back_exactly(tmp_path):
 def test_a_row_that_cannot_be_written_is_a_user_error(tmp_path):
     with Metrics(tmp_path) as metrics:
         metrics.log(1, {"a": 1})
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len("step,a\n1,1\n"), limits[1]))
-        try:
+        with files_up_to(len("step,a\n1,1\n")):
             with pytest.raises(UserError, match=r"cannot write .*metrics\.csv: File too large"):
                 metrics.log(2, {"a": 2})
             metrics.close()
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (tmp_path / "metrics.csv").read_text() == "step,a\n1,1\n"
 
 

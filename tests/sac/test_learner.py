@@ -77,8 +77,10 @@ def test_losses_and_priorities_match_the_slow_oracle(seed):
 def test_an_update_moves_the_temperature_towards_the_entropy_target(target, sign):
     learner = make_learner(entropy_target=target, temperature_rate=1e-3)
     before = learner.net.log_temperature.item()
-    learner.update(random_batch())
+    _, metrics = learner.update(random_batch())
     assert learner.entropy_target == pytest.approx(target * math.log(7))
+    gradient = metrics["entropy"].item() - learner.entropy_target
+    assert learner.net.log_temperature.grad.item() == pytest.approx(gradient, abs=1e-6)
     assert learner.net.log_temperature.item() - before == pytest.approx(sign * 1e-3, rel=1e-3)
 
 
@@ -92,16 +94,21 @@ def test_targets_follow_as_a_moving_average():
 
 
 def test_convolutions_learn_from_the_critics_alone():
-    """Without errors of the critics they stay; the policy's layers learn all the same."""
-    learner = make_learner()
-    q_values, logits, *_ = learner.outputs(
-        *(torch.from_numpy(obs) for obs in (random_batch().obs, random_batch().next_obs))
-    )
-    soft_values(logits, q_values.detach(), torch.tensor(1.0)).sum().backward()
-    assert all(parameter.grad is None for parameter in learner.net.encoder.parameters())
-    assert all(parameter.grad.abs().sum() > 0 for parameter in learner.net.policy.parameters())
-    q_values.sum().backward()
-    assert all(p.grad.abs().sum() > 0 for p in learner.net.encoder.parameters())
+    """Without errors of the critics both stay; the policy's layers learn from its loss alone."""
+    learner, batch = make_learner(), random_batch(weights=np.zeros(6, np.float32))
+    before = copy.deepcopy(learner)
+    q_values, logits, *_ = before.outputs(*map(torch.from_numpy, (batch.obs, batch.next_obs)))
+    temperature = before.net.log_temperature.detach().exp()
+    soft_values(logits, q_values.detach(), temperature).mean().neg().backward()
+    learner.update(batch)
+    for one, same in zip(
+        learner.net.policy.parameters(), before.net.policy.parameters(), strict=True
+    ):
+        torch.testing.assert_close(one.grad, same.grad)
+    others = [*learner.net.encoder.parameters(), *learner.net.critics.parameters()]
+    assert not any(parameter.grad.any() for parameter in others)
+    learner.update(random_batch())
+    assert all(parameter.grad.any() for parameter in others)
 
 
 def test_every_parameter_learns_in_bf16():

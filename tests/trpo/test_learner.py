@@ -130,13 +130,15 @@ def dealt(training):
 
 
 def test_a_natural_step_keeps_to_the_bound_and_improves_the_surrogate(corridor):
-    training, batch = filled(corridor, damping=1e-4)  # else that bounds the first step
+    bound = 1e-3
+    training, batch = filled(corridor, max_kl=bound, damping=1e-4)  # else that bounds a first step
     net, advantages = training.agent.net, batch.advantages
     old = all_log_probs(net, batch)
     metrics = training.learner.update(batch, dealt(training))
     new = all_log_probs(net, batch)
     kl = float(kl_divergences(old, new).mean())
-    assert 0.5 * QUICK.max_kl < kl <= QUICK.max_kl
+    assert kl <= bound
+    assert kl == pytest.approx(metrics["step_share"] ** 2 * bound, rel=0.1)
     assert metrics["kl"] == pytest.approx(kl, rel=1e-3)
     ratio = (new - old).gather(1, batch.actions[:, None]).squeeze(1).exp()
     centred = (advantages - advantages.mean()) / advantages.std(correction=0)
