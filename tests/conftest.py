@@ -169,13 +169,16 @@ def without_libgl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """refused(call, *words): the error that a command says in one line, with exit code 2. noisy:
-    it has said other things before."""
+    it says other things before."""
 
     def caught(call: Callable[..., Any], *words: Any, noisy: bool = False, **named: Any) -> str:
+        capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             call(*words, **named)
-        *before, said = capsys.readouterr().err.splitlines()
-        assert stop.value.code == 2 and said.startswith("error: ") and (noisy or not before)
+        out, err = capsys.readouterr()
+        *before, said = err.splitlines()
+        assert stop.value.code == 2 and said.startswith("error: ")
+        assert noisy or not (out or before)
         return said
 
     return caught

@@ -43,12 +43,18 @@ def commit() -> str:
     if not (ROOT / ".git").exists():
         version = installed("retro-contest-agents")
         return f"version {version}" if version else "unknown"
-    git = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+
+    def git(*words: str) -> str:
+        given = ["git", "--no-optional-locks", *words]
+        return subprocess.run(given, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
     try:
-        done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
+        found = git("describe", "--always", "--exclude=*")
+        # Not `describe --dirty`: it locks the index, and if it is killed the lock stays.
+        differs = git("status", "--porcelain", "--untracked-files=no")
     except OSError:
         return "unknown"
-    return done.stdout.strip() or "unknown"
+    return f"{found}{'+' if differs else ''}" if found else "unknown"
 
 
 def write_result(path: Path, content: dict[str, Any], *, module: str) -> None:

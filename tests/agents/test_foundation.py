@@ -198,7 +198,7 @@ def test_a_full_disk_between_checkpoints_is_one_line(table, tmp_path, monkeypatc
     refused = pytest.raises(UserError, match=r"cannot write .*File too large")
     with files_up_to(8000), refused as said:
         train("tally", tmp_path, "--checkpoint-every", "0", "--timesteps", "9000")
-    assert "\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
+    assert r"\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path, monkeypatch):

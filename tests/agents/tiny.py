@@ -4,7 +4,9 @@ import importlib
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import load_config
@@ -23,6 +25,8 @@ FLAGS = [
 ]
 NET = ["--encoder", "data-efficient", "--hidden", "16"]
 """Flags of agents with a net of their own: all but JERK, and ES if it starts from another's."""
+SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
+"""A config of these agents."""
 TOO = {
     "es": [
         *("--layer", "head", "--levels-per-generation", "2"),
@@ -61,6 +65,17 @@ def tiny(agent, *flags):
     """A tiny run's config."""
     package = find(agent)
     return load_config(package.Config, words(agent, *flags), presets=package.PRESETS, command="")
+
+
+def untrained(agent, **flags):
+    """An agent with a small net, the same each time."""
+    torch.manual_seed(0)
+    return find(agent).build({**SMALL, **flags})
+
+
+def images(count):
+    """Random observations [N,4,36,36]."""
+    return np.random.default_rng(0).integers(256, size=(count, 4, 36, 36), dtype=np.uint8)
 
 
 def train(agent, run_dir, *flags, init=None, envs=None):

@@ -1,4 +1,5 @@
-"""The code of the site and of the README runs, and the flags of all commands exist."""
+"""The code of the site and of the README runs, and the flags of all commands exist, also those in
+other READMEs."""
 
 import contextlib
 import itertools
@@ -97,7 +98,8 @@ def flags_of(words: list[str]) -> set[str] | None:
     agents += ["es"] * ("es/master.py" in line)
     if agents:
         names = {name for here in kinds(find(agents[0]).Config).values() for name in here}
-        return {"--preset", "--config", *map(flag_of, names), *(flag_of(f"no_{n}") for n in names)}
+        more = {"--help", "--preset", "--config"}
+        return {*more, *map(flag_of, names), *(flag_of(f"no_{name}") for name in names)}
     from extension.commands import parser_of
 
     if words[:2] == ["python", "-m"] and (ROOT / words[2].partition(".")[0]).is_dir():
@@ -127,10 +129,13 @@ def test_a_commands_flags_are_known(line, flag, monkeypatch):
     assert flag in known and f"{flag}x" not in known
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_flags_exist(page, monkeypatch):
+def test_flags_exist(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
-    for language, code in PAGES[page]:
+    from extension.links import PAGES as READMES
+
+    others = [BLOCK.findall((ROOT / name).read_text(encoding="utf-8")) for name in READMES]
+    wrong = []
+    for language, code in itertools.chain(*PAGES.values(), *others):
         if language not in ("", "sh", "bash"):
             continue
         for line in code.replace("\\\n", " ").splitlines():
@@ -141,4 +146,5 @@ def test_flags_exist(page, monkeypatch):
             own = words[: words.index("--")] if "--" in words else words
             start = next((i for i, w in enumerate(own) if w.endswith((".train", "master.py"))), 0)
             used = {word.partition("=")[0] for word in own[start:] if word.startswith("--")}
-            assert known is None or used <= known, line
+            wrong += [line] if known is not None and not used <= known else []
+    assert not wrong

@@ -1,6 +1,6 @@
 import os
-import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,58 +9,34 @@ from es.mpi import Agreed, World, agreeing, check_starter
 from es.train import main
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
-from tests.es.mpirun import MPIRUN, needs_mpirun
+from tests.es.mpirun import MPIRUN, finished, mpirun, needs_mpirun
 from tests.runs import interrupted
 
-ROOT = Path(__file__).parents[2]
-
-
-def with_mpi(*arguments):
-    return subprocess.run(
-        [str(MPIRUN), "-n", "2", sys.executable, *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
+OF_OPEN_MPI = pytest.raises(UserError, match=r"Open MPI's mpirun .* uses MPICH")
+OF_MPICH = pytest.raises(UserError, match=r"MPICH's mpirun .* uses Open MPI")
 
 
 @pytest.mark.parametrize(
-    ("library", "environment", "says"),
+    ("library", "environment", "ends"),
     [
-        ("MPICH Version: 5.0", {"OMPI_COMM_WORLD_RANK": "0"}, "Open MPI's mpirun .* uses MPICH"),
-        ("Open MPI v5.0.3", {"PMI_RANK": "0"}, "MPICH's mpirun .* uses Open MPI"),
-        ("MPICH Version: 5.0", {"OMPI_COMM_WORLD_RANK": "1"}, None),
+        ("MPICH Version: 5.0", {"OMPI_COMM_WORLD_RANK": "0"}, OF_OPEN_MPI),
+        ("Open MPI v5.0.3", {"PMI_RANK": "0"}, OF_MPICH),
+        ("MPICH Version: 5.0", {"OMPI_COMM_WORLD_RANK": "1"}, pytest.raises(Agreed)),
+        ("Open MPI v5", {"OMPI_COMM_WORLD_RANK": "1"}, nullcontext()),
+        ("MPICH Version: 5.0", {"PMI_RANK": "0"}, nullcontext()),
+        ("Open MPI v5", {"PMI_RANK": "0", "SLURM_PROCID": "0"}, nullcontext()),
+        ("MPICH Version: 5.0", {}, nullcontext()),
     ],
 )
-def test_the_mpirun_of_another_mpi_is_one_line(library, environment, says):
-    with pytest.raises(UserError if says else Agreed, match=says):
+def test_the_mpirun_of_another_mpi_is_one_line_and_its_own_is_taken(library, environment, ends):
+    with ends:
         check_starter(library, environment)
 
 
-@pytest.mark.parametrize(
-    ("library", "environment"),
-    [
-        ("Open MPI v5", {"OMPI_COMM_WORLD_RANK": "1"}),
-        ("MPICH Version: 5.0", {"PMI_RANK": "0"}),
-        ("Open MPI v5", {"PMI_RANK": "0", "SLURM_PROCID": "0"}),
-        ("MPICH Version: 5.0", {}),
-    ],
-)
-def test_its_own_mpirun_and_slurms_are_taken(library, environment):
-    check_starter(library, environment)
-
-
 @needs_mpirun
-def test_open_mpis_mpirun_ends_before_mpi_begins(tmp_path):
+def test_open_mpis_mpirun_ends_before_mpi_begins():
     environment = {**os.environ, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
-    done = subprocess.run(
-        [sys.executable, "es/master.py"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = finished([sys.executable, "es/master.py"], env=environment)
     assert done.returncode == 2 and done.stderr.startswith("error: Open MPI's mpirun started this")
     assert done.stderr.count("\n") == 1
 
@@ -84,10 +60,8 @@ def test_mistake_of_one_process_is_everybodys_and_the_first_says_it(capsys):
 @needs_mpirun
 def test_mistake_is_one_line_and_the_end_of_all_processes(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    done = with_mpi(
-        "es/master.py", "--levels", "BrambleDash-Genesis-v0:BrambleWood.Act1", "--init", "",
-        "--hidden", "8", "--run-dir", str(tmp_path),
-    )  # fmt: skip
+    words = ("--levels", "BrambleWood.Act1", "--init", "", "--hidden", "8", "--run-dir", tmp_path)
+    done = finished(mpirun(2, "es/master.py", *words))
     assert done.returncode == 2
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1 and "already holds a run" in lines[0]
@@ -96,8 +70,7 @@ def test_mistake_is_one_line_and_the_end_of_all_processes(tmp_path):
 @needs_mpirun
 def test_mpirun_starts_the_file_by_its_first_line():
     path = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [str(MPIRUN), "-n", "2", "es/master.py", "--pairs", "0"]
-    done = subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True, timeout=280)
+    done = finished([str(MPIRUN), "-n", "2", "es/master.py", "--pairs", "0"], env=path)
     assert done.returncode == 2 and "--pairs 0: expected" in done.stderr
 
 
@@ -120,7 +93,7 @@ together(work)
     [(1, "ValueError", 1, "ValueError: the disk"), (0, "UserError", 2, "error: the disk is full")],
 )
 def test_error_in_one_process_ends_those_that_wait_for_it(rank, error, code, says):
-    done = with_mpi("-c", FAILS.format(rank=rank, error=error))
+    done = finished(mpirun(2, "-c", FAILS.format(rank=rank, error=error)))
     assert done.returncode == code and says in done.stderr
 
 
@@ -131,20 +104,18 @@ def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
         *("--init", "", "--encoder", "data-efficient", "--hidden", "8", "--episode-steps", "9"),
         *("--image-height", "36", "--image-width", "36", "--run-dir", str(tmp_path)),
     )
-    command = [str(MPIRUN), "-n", "2", sys.executable, "es/master.py", *words]
-    said = interrupted(command, tmp_path)
+    said = interrupted(mpirun(2, "es/master.py", *words), tmp_path)
     assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
     assert "Traceback" not in said
     assert load_checkpoint(tmp_path).counters["generation"] > 0
 
 
-def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch, capsys):
+def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch, refused):
     for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"):
         with monkeypatch.context() as patch:
             patch.setenv(name, "4")
-            with pytest.raises(SystemExit, match="2"):
-                main(["--levels", "nowhere"])
-            assert "use `mpirun -n 4 python es/master.py …`" in capsys.readouterr().err
+            said = refused(main, ["--levels", "nowhere"])
+            assert "use `mpirun -n 4 python es/master.py …`" in said
 
 
 CLAIMS = """
@@ -164,7 +135,7 @@ together(work)
 
 @needs_mpirun
 def test_processes_together_claim_every_number_once_per_generation():
-    done = with_mpi("-c", CLAIMS)
+    done = finished(mpirun(2, "-c", CLAIMS))
     assert done.returncode == 0, done.stderr
     parts = done.stdout.strip("\n").split("|")
     for generation, count in enumerate((200, 1, 90)):

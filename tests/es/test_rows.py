@@ -13,8 +13,9 @@ from retro_agents.contract.envs import row_seeds
 from retro_agents.games.families import make
 from retro_agents.games.retro.make import make_env
 from retro_agents.run.config import replaced
+from tests.agents.tiny import images
 from tests.es.lanes import LEVELS, Lanes
-from tests.es.test_agent import images, ppo2, rainbow
+from tests.es.test_agent import ppo2, rainbow
 
 
 @pytest.mark.parametrize("draws", [False, True])

@@ -2,7 +2,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from unittest.mock import Mock
@@ -22,11 +21,10 @@ from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
-from tests.es.mpirun import MPIRUN, needs_mpirun
+from tests.es.mpirun import finished, mpirun, needs_mpirun
 from tests.runs import but_for_config
 
-ROOT = Path(__file__).parents[2]
-LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
+SCRIPT = Path(__file__).parent / "lanes_master.py"
 
 
 def played(agent, envs, episodes=10):
@@ -168,18 +166,11 @@ def test_a_run_says_how_far_its_first_generation_is(quick, tmp_path, monkeypatch
 def config_file(tmp_path, config):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(to_dict(config)))
-    return str(path)
-
-
-def command(processes, run_dir, config, *more):
-    script = str(Path(__file__).parent / "lanes_master.py")
-    return [str(MPIRUN), "-n", str(processes), sys.executable, script, str(run_dir), config, *more]
+    return path
 
 
 def with_mpi(processes, run_dir, config):
-    done = subprocess.run(
-        command(processes, run_dir, config), capture_output=True, text=True, timeout=280
-    )
+    done = finished(mpirun(processes, SCRIPT, run_dir, config))
     assert done.returncode == 0, done.stderr
 
 
@@ -207,7 +198,7 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     run(Lanes(2), config, tmp_path / "whole")
     killed = tmp_path / "killed"
     process = subprocess.Popen(
-        command(2, killed, config_file(tmp_path, config), "0.02"),
+        mpirun(2, SCRIPT, killed, config_file(tmp_path, config), "0.02"),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -235,5 +226,5 @@ def test_every_process_has_environments_of_its_own(monkeypatch):
     world.rank, world.size = 1, 3
     monkeypatch.setattr("es.train.make_for", make)
     with pytest.raises(Agreed):
-        train_in_world(["--levels", LEVEL, "--num-envs", "4"], world)
+        train_in_world(["--levels", LEVELS[0], "--num-envs", "4"], world)
     assert made == [(12, slice(4, 8))]

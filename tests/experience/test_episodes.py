@@ -80,4 +80,4 @@ def test_episodes_played_otherwise_are_refused_in_one_line(names, skip, words):
     check_played_alike([episode(3)], source="here", **{**alike, "action_names": more})
     with pytest.raises(UserError, match=words) as error:
         check_played_alike([episode(3)], source="here", action_names=names, frame_skip=skip)
-    assert "\n" not in str(error.value) and "here" in str(error.value)
+    assert r"\n" not in str(error.value) and "here" in str(error.value)

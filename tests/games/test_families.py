@@ -35,7 +35,7 @@ def test_procgens_games_are_named_in_any_case(levels, games):
 def test_levels_that_are_half_procgens_are_refused(levels, said):
     with pytest.raises(UserError, match=said) as error:
         level_names(levels)
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)
 
 
 def test_other_levels_are_not_taken_for_procgens(monkeypatch):

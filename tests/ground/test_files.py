@@ -60,7 +60,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
     for write in (lambda: write_text(inside, "text"), lambda: make_folder(inside), draft(inside)):
         with pytest.raises(UserError, match="cannot write") as error:
             write()
-        assert "\n" not in str(error.value)
+        assert r"\n" not in str(error.value)
     for write in (lambda: write_text(Path(), "text"), draft(Path())):
         with pytest.raises(UserError, match="it is a folder"):
             write()

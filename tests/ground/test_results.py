@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import shlex
+import subprocess
 import sys
 
 import numpy as np
@@ -42,6 +44,22 @@ def test_the_commit_is_this_projects_and_unknown_without_git(tmp_path, monkeypat
     assert commit() == f"version {installed('retro-contest-agents')}"
     assert installed("numpy") == np.__version__
     assert installed("no-such-package") is None
+
+
+def test_the_commit_is_asked_for_without_a_lock_that_a_killed_run_would_leave(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    (tmp_path / "file").write_text("one")
+    own = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (("init", "-q"), ("add", "."), (*own, "commit", "-qm", "x")):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    index = (tmp_path / ".git/index").read_bytes()
+    os.utime(tmp_path / "file", (0, 0))  # git would note the new time
+    here = commit()
+    assert not here.endswith("+") and (tmp_path / ".git/index").read_bytes() == index
+    (tmp_path / "file").write_text("two")
+    assert commit() == f"{here}+"
 
 
 @pytest.mark.parametrize("content", [None, "no json", "[]"])

@@ -81,6 +81,12 @@ def imports() -> dict[str, set[str]]:
     return found
 
 
+def test_every_room_of_the_plan_has_files() -> None:
+    assert {place(file) for file in sources()} == {
+        (floor, room) for floor, rooms in enumerate(FLOORS) for room in rooms
+    }
+
+
 def test_arrows_go_down_only() -> None:
     upward = [
         f"{file} -> {other}"

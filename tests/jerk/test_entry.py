@@ -16,30 +16,23 @@ from ppo2.demonstrations import read
 from retro_agents.contract.frames import FrameHistory
 from retro_agents.experience.episodes import Episode, episodes_of
 from retro_agents.ground.errors import UserError
-from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
-from retro_agents.run.config import replaced, to_dict
-from tests.agents.tiny import tiny
-from tests.jerk.test_hybrid import BLANK, assert_same_net, saved_ppo2, started
-from tests.jerk.test_train import preset, rainbow_config, saved_rainbow
+from retro_agents.run.config import replaced
+from tests.agents.tiny import images, untrained
+from tests.jerk.test_hybrid import BLANK, assert_same_net, started
+from tests.jerk.test_train import preset, rainbow_config, saved_agent
 from tests.runs import Stop, assert_same_run, stopping
-
-SAVED = {"ppo2": saved_ppo2, "rainbow": saved_rainbow}
 
 
 @pytest.fixture
 def ppo2(tmp_path):
     """A PPO2's checkpoint."""
-    return saved_ppo2(tmp_path / "ppo2")
-
-
-def images(count):
-    return np.random.default_rng(0).integers(256, size=(count, 4, 36, 36), dtype=np.uint8)
+    return saved_agent("ppo2", tmp_path / "ppo2")
 
 
 @pytest.mark.parametrize("package", ["ppo2", "rainbow"])
-def test_keys_are_what_the_net_says_before_it_chooses(package, tmp_path):
-    actor = load_agent(SAVED[package](tmp_path))
+def test_keys_are_what_the_net_says_before_it_chooses(package):
+    actor = untrained(package)
     obs, net = images(5), actor.net
     pixels = torch.from_numpy(obs)
     with torch.no_grad():
@@ -54,18 +47,10 @@ def test_keys_are_what_the_net_says_before_it_chooses(package, tmp_path):
 
 
 def test_a_net_without_a_layer_of_that_name_has_no_hidden_key():
-    actor = find("sac").build(to_dict(tiny("sac")))
+    actor = untrained("sac")
     assert NetEmbedder(actor, hidden=False).size == 7
     with pytest.raises(UserError, match="--memory-key hidden: this policy's net has no layer"):
         NetEmbedder(actor, hidden=True)
-
-
-def test_values_that_differ_by_as_much_for_every_action_have_the_same_key(tmp_path):
-    actor, obs = load_agent(saved_rainbow(tmp_path)), images(3)
-    embedder, scores = NetEmbedder(actor, hidden=False), actor.scores
-    keys = embedder(obs)
-    actor.scores = lambda pixels: scores(pixels) + 100.0
-    np.testing.assert_allclose(embedder(obs), keys, atol=1e-4)
 
 
 @pytest.mark.parametrize(("key", "size"), [("frames", 128), ("scores", 7), ("hidden", 16)])
@@ -179,7 +164,7 @@ def test_a_stopped_run_with_a_policy_and_a_memory_goes_on_exactly(
         pytest.importorskip("datasketch")
     if name == "parts":  # one of which is full
         monkeypatch.setattr("jerk.agent.MEMORY_CAPACITY", 20)
-    saved = SAVED[package](tmp_path / package) if package else ""
+    saved = saved_agent(package, tmp_path / package) if package else ""
     flags = {"memory_key": key, "memory_tables": tables, "timesteps": 400}
     config = preset(name, policy=saved, **flags)
     run(course(2), config, tmp_path / "whole")
@@ -190,7 +175,7 @@ def test_a_stopped_run_with_a_policy_and_a_memory_goes_on_exactly(
 
 
 def test_rainbow_and_a_clone_begin_with_the_run_itself(course, tmp_path):
-    saved = saved_rainbow(tmp_path / "rainbow")
+    saved = saved_agent("rainbow", tmp_path / "rainbow")
     config = preset("entry-rainbow", policy=saved, timesteps=600)
     run(course(2), config, tmp_path / "jerk")
     training = rainbow.training.Training(rainbow_config(), 1)

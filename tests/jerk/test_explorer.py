@@ -115,4 +115,4 @@ def test_wrong_scripts_are_refused_in_one_line(tmp_path, text, says):
     (tmp_path / "own.yaml").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(UserError, match=says) as error:
         load_scripts(str(tmp_path / "own.yaml"), SEVEN)
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)  # as which a UserError shows a line break

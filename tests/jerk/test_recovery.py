@@ -69,13 +69,13 @@ def test_the_pool_follows_what_is_remembered():
     first = sequences.best(LEVEL)
     place = Place(*(float(part[50]) for part in places(first.actions, first.rewards, jump=JUMP)))
     assert sequences.nearest(LEVEL, place, jump=JUMP) == (first, 50)
-    better = first.rewards + np.float32(5.0)
-    sequences.add(LEVEL, first.actions[::-1], float(better.sum()), rewards=better)
-    worst = first.rewards + np.float32(9.0)
-    sequences.add(LEVEL, first.actions[1:], 5000.0, rewards=worst[1:])
-    assert first not in sequences.levels[LEVEL]
-    got = sequences.nearest(LEVEL, place, jump=JUMP)
-    assert got is None or got[0] is not first
+    better = first.rewards + np.float32(1.0)
+    sequences.add(LEVEL, first.actions[::-1], first.mean + 120.0, rewards=better)
+    assert sequences.nearest(LEVEL, place, jump=JUMP) == (first, 50)
+    best = sequences.add(LEVEL, first.actions[1:], first.mean + 240.0, rewards=first.rewards[1:])
+    assert first not in sequences.levels[LEVEL]  # which are as many as before
+    place = place._replace(gained=place.gained - float(first.rewards[0]))
+    assert sequences.nearest(LEVEL, place, jump=JUMP) == (best, 49)
 
 
 def test_a_plan_that_is_thrown_back_again_and_again_is_left():

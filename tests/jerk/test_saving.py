@@ -1,19 +1,17 @@
 import json
 from itertools import chain
 
-import pytest
 import stable_retro
 
-from jerk.config import JerkConfig
 from jerk.recordings import Recordings
-from jerk.train import PRESETS, main
+from jerk.train import main
 from jerk.training import Training
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
-from retro_agents.run.command_line import load_config
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
+from tests.jerk.driving import preset_config
 
 LEVEL = "BrambleDash-Genesis-v0:BrambleWood.Act1"
 
@@ -43,15 +41,15 @@ def test_recordings_stay_of_the_best_episode_of_those_asked_for_and_of_what_runs
     assert Recordings(tmp_path, 2).episodes == [5, 0]  # as new recorders number them
 
 
-def test_a_run_that_another_process_writes_is_not_touched(tmp_path, monkeypatch, capsys):
+def test_a_run_that_another_process_writes_is_not_touched(tmp_path, monkeypatch, refused):
     own = ["--run-dir", str(tmp_path), "--record"]
     main([*own, "--preset", "mutating", "--levels", LEVEL, "--timesteps", "300"])
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.bk2")}
     monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
     monkeypatch.setattr(NativeVectorEnv, "restore_states", None)
-    with alone_in(tmp_path), pytest.raises(SystemExit):
-        main([*own, "--resume", "--timesteps", "600"])
-    assert "another process writes" in capsys.readouterr().err
+    with alone_in(tmp_path):
+        said = refused(main, [*own, "--resume", "--timesteps", "600"])
+    assert "another process writes" in said
     assert before and before == {path: path.read_bytes() for path in tmp_path.rglob("*.bk2")}
 
 
@@ -88,7 +86,6 @@ def test_command_searches_two_levels_records_and_resumes(tmp_path):
         asked = [set(sequences["buttons"][action].split()) for action in sequence["actions"]]
         whole = asked if len(pressed) >= skip * len(asked) else asked[:-1]  # an end within a step
         assert pressed[skip - 1 :: skip][: len(whole)] == whole  # sticky is a step's first frame
-    config = load_config(JerkConfig, ["--preset", "mutating"], presets=PRESETS, command="test")
-    another = Training(config, 1)
+    another = Training(preset_config("mutating"), 1)
     another.agent.start_from(run_dir)
     assert len(another.sequences) > 0 and not another.sequences.recordings()

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -54,12 +56,15 @@ def test_an_edit_moves_lengthens_drops_or_adds_a_jump_and_keeps_the_rest():
     assert lengths_of_jumps(actions) == {30: 3, 80: 4}
 
 
-def test_an_edit_at_the_ends_stays_within_the_sequence():
-    random = rng()
-    for actions, slot in ((running((0, 2), length=6), Slot(0, 5)), (running(length=6), Slot(0, 5))):
-        for _ in range(300):
-            changes = slots.edit(actions, slot, random, moves=MOVES)
-            assert all(0 <= step < 6 for step in changes)
+@pytest.mark.parametrize(("first", "way", "moved"), [(1, 0.9, 0), (3, 0.1, 4)])
+def test_a_jump_is_moved_no_further_than_to_an_end_of_the_sequence(first, way, moved):
+    actions, slot = running((first, 2), length=6), Slot(0, 5)
+    draws = iter([0.9, 0.0, 0.0, 0.9, way])  # one change: move the only jump 4 steps, this way
+    random = SimpleNamespace(random=lambda: next(draws))
+    changes = slots.edit(actions, slot, random, moves=MOVES)
+    assert lengths_of_jumps(slots.applied(actions, [Slot(0, 5, [Variant(changes)])], [0])) == {
+        moved: 2
+    }
 
 
 def test_a_replay_passes_the_slots_it_got_beyond_and_fails_in_the_one_it_ended_in():

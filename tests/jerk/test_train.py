@@ -2,18 +2,16 @@ import json
 
 import pytest
 
-from jerk.config import JerkConfig
-from jerk.train import PRESETS, main, run
-from rainbow.agent import RainbowAgent, make_net
+from jerk.train import main, run
 from rainbow.config import RainbowConfig
 from retro_agents.run.checkpoint import load_checkpoint
-from retro_agents.run.command_line import load_config
 from retro_agents.run.config import replaced
 from retro_agents.run.folder import RunFolder
 from retro_agents.run.metrics import read_columns
+from tests.agents.tiny import SMALL, untrained
+from tests.jerk.driving import preset_config
 from tests.runs import but_for_config
 
-SMALL = {"image_height": 36, "image_width": 36, "hidden": 16, "encoder": "data-efficient"}
 PARTS = {"memory_share": 0.25, "write_replay": True, "torch_threads": 1}
 """What a search may have besides its rules, but for a policy."""
 
@@ -23,7 +21,6 @@ def preset(name, **changes):
     if name == "parts":
         plays = {"policy_replays": 0.5} if changes.get("policy") else {}
         name, changes = "mutating", {**PARTS, **plays, **changes}
-    config = load_config(JerkConfig, ["--preset", name], presets=PRESETS, command="test")
     quick = {
         "timesteps": 600,
         "num_envs": 2,
@@ -33,7 +30,7 @@ def preset(name, **changes):
         "log_every": 50,
         "checkpoint_every": 200,
     }
-    return replaced(config, **{**quick, **changes})
+    return replaced(preset_config(name), **{**quick, **changes})
 
 
 @pytest.mark.parametrize(
@@ -100,16 +97,13 @@ def rainbow_config(**changes):
     return replaced(RainbowConfig(), **{**SMALL, **quick, "reward_scale": 0.5, **changes})
 
 
-def saved_rainbow(folder):
-    config = rainbow_config()
-    RainbowAgent(make_net(config), config).save(folder)
+def saved_agent(agent, folder):
+    untrained(agent, reward_scale=0.5).save(folder)
     return str(folder)
 
 
-def test_a_refused_run_begins_no_recording(tmp_path, capsys):
+def test_a_refused_run_begins_no_recording(tmp_path, refused):
     RunFolder.create(tmp_path, {})
     flags = ["--levels", "BrambleWood.Act1", "--timesteps", "10", "--run-dir", str(tmp_path)]
-    with pytest.raises(SystemExit) as stopped:
-        main([*flags, "--record"])
-    assert stopped.value.code == 2 and "already holds a run" in capsys.readouterr().err
+    assert "already holds a run" in refused(main, [*flags, "--record"])
     assert not (tmp_path / "recordings").exists()

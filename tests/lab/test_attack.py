@@ -26,12 +26,11 @@ def test_what_is_lost_is_counted_stored_and_is_the_exit_code(found, code, tmp_pa
     assert result["lost"] == [f"one {number}: {found}" for number in range(2) if found]
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_the_attack(tmp_path, monkeypatch, capsys):
+def test_a_file_that_cannot_be_written_is_refused_before_the_attack(tmp_path, monkeypatch, refused):
     monkeypatch.setattr(attack, "ATTACKS", {"one": lambda *_: pytest.fail("attacked")})
     (tmp_path / "file").touch()
-    with pytest.raises(SystemExit, match="2"):
-        attack.main(["--seconds", "4", "--out", str(tmp_path / "file" / "counts.json")])
-    assert "cannot write" in capsys.readouterr().err
+    words = ["--seconds", "4", "--out", str(tmp_path / "file" / "counts.json")]
+    assert "cannot write" in refused(attack.main, words)
 
 
 def test_an_attempt_is_repeated_by_its_number(monkeypatch):

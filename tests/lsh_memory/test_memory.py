@@ -64,7 +64,7 @@ def test_memory_does_what_a_plain_list_would(walk, seed):
         if rng.random() < 0.3:
             x = steps[rng.integers(len(steps))]
             assert memory.query(x, 5).slots.tolist() == model.query(x, 5)
-    assert memory.merged > 20 and memory.evicted > 20
+    assert memory.merged > 20 and memory.evicted == 400 - memory.merged - len(memory) > 20
     for name, column in (("actions", "action"), ("returns", "value"), ("used", "used")):
         want = np.array([entry[column] for entry in model.entries])
         np.testing.assert_allclose(getattr(memory.storage, name)[: len(memory)], want, rtol=1e-6)
@@ -231,10 +231,11 @@ def test_damaged_or_foreign_folder_is_refused_in_one_line(tmp_path):
         EpisodicMemory.load(tmp_path / "other")
     config = dataclasses.asdict(SMALL)
     kept = {"agent": "lsh_memory", "counters": {"env_steps": 0}, "tensors": {}}
-    for changes in ({}, {"capacity": 10**15}):
-        save_checkpoint(tmp_path / f"odd{len(changes)}", config=config | changes, **kept)
-        with pytest.raises(UserError):
-            EpisodicMemory.load(tmp_path / f"odd{len(changes)}")
+    for capacity, says in ((40, "does not hold what its agent saves"), (10**15, "cannot be used")):
+        folder = tmp_path / str(capacity)
+        save_checkpoint(folder, config=config | {"capacity": capacity}, **kept)
+        with pytest.raises(UserError, match=says):
+            EpisodicMemory.load(folder)
 
 
 def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():

@@ -81,10 +81,12 @@ def test_many_equal_entries_fill_the_neighbours_and_no_more():
 
 
 def test_neighbours_are_filled_where_the_sample_tells_too_little():
-    vectors = np.random.default_rng(0).normal(size=(30_000, 64)).astype(np.float32)
-    _, index = filled(vectors, candidates=1)
-    slots, _ = index.nearest(vectors[:3] / np.linalg.norm(vectors[:3], axis=1)[:, None], 100)
-    assert (slots >= 0).all() and all(len(set(row)) == 100 for row in slots.tolist())
+    vectors = np.random.default_rng(0).normal(size=(40_000, 64)).astype(np.float32)
+    vectors[: 9 * 90 : 9] = vectors[0]  # each ninth is looked at: 90 are taken for 810
+    storage, index = filled(vectors, candidates=1)
+    slots, cosines = index.nearest(storage.vectors[:1], 100)
+    assert (slots >= 0).all() and len(set(slots[0].tolist())) == 100
+    assert np.count_nonzero(cosines > 0.999) == 90
 
 
 @pytest.mark.parametrize("least", [0.95, 0.999])

@@ -195,7 +195,7 @@ def test_array_of_anything_but_its_numbers_is_refused(tmp_path, change):
     (tmp_path / "bad").write_bytes(joblib_bytes(GOOD | change, FOUR))
     with pytest.raises(UserError) as error:
         read_arrays(tmp_path / "bad")
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)
 
 
 def test_classes_of_the_reader_cannot_be_changed_by_a_file_and_objects_not_read(tmp_path):
@@ -217,7 +217,7 @@ def test_every_cut_of_a_file_is_refused_in_one_line(tmp_path, name):
         (tmp_path / "cut").write_bytes(whole[:size])
         with pytest.raises(UserError) as error:
             read_arrays(tmp_path / "cut")
-        assert "\n" not in str(error.value)
+        assert r"\n" not in str(error.value)
 
 
 def test_compressed_file_that_grows_without_end_is_refused(tmp_path, monkeypatch):
@@ -257,4 +257,4 @@ def test_odd_files_are_one_line(tmp_path, data, words):
 def test_net_of_another_shape_or_that_diverged_is_refused_by_name(tmp_path, arrays, words):
     with pytest.raises(UserError, match=words) as error:
         read_baselines(write(tmp_path / "net.joblib", arrays), image=IMAGE)
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)

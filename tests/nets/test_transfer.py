@@ -69,7 +69,7 @@ def test_another_encoder_is_refused_by_name(tmp_path, name, image):
     source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
     with pytest.raises(UserError, match="nature") as error:
         load_encoder(make_encoder(name, image), source, NetSettings())
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)
 
 
 def test_parts_without_weights_are_told_apart(tmp_path):

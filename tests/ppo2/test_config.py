@@ -14,7 +14,7 @@ from trpo.train import parse as parse_trpo
 def said_to(*words):
     with pytest.raises(UserError) as error:
         parse(list(words))
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)
     return str(error.value)
 
 

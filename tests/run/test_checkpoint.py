@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path):
     noise = np.random.default_rng(0).integers(0, 255, 10_000, dtype=np.uint8)
     with files_up_to(5_000), pytest.raises(UserError, match="File too large") as caught:
         save(tmp_path, 20, arrays={"frames": noise})
-    assert "\n" not in str(caught.value)
+    assert r"\n" not in str(caught.value)
     assert [p.name for p in tmp_path.iterdir()] == ["step-000000010"]
     assert {p.name: p.read_bytes() for p in previous.iterdir()} == before
     assert load_checkpoint(tmp_path).counters["env_steps"] == 10
@@ -208,7 +208,7 @@ def test_hostile_contents_under_right_checksums_are_a_line(name, data, tmp_path)
     forge(save(tmp_path, 10), name, data)
     with pytest.raises(Damaged) as caught:
         load_checkpoint(tmp_path)
-    assert "\n" not in str(caught.value)
+    assert r"\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

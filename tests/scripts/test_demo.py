@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import cv2
 import pytest
@@ -21,26 +20,16 @@ from scripts.demo import AFTER, NET, SEARCH, SHIPPED, DemoConfig, main, prepare,
         (["--search-steps", "0"], "--search-steps"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    says: str,
-    tmp_path: Path,
-) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(monkeypatch, refused, arguments, says, tmp_path):
     (tmp_path / "file").write_text("")
     places = {"file": tmp_path / "file", "folder": tmp_path / "runs"}
     words = [argument.format(**places) for argument in arguments]
     monkeypatch.setattr("sys.argv", ["demo.py", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ") and said.count("\n") == 1 and says in said
+    assert says in refused(main)
     assert not (tmp_path / "runs").exists()
 
 
-def test_what_is_given_wins_over_quick_budgets(tmp_path: Path) -> None:
+def test_what_is_given_wins_over_quick_budgets(tmp_path):
     file = tmp_path / "demo.yaml"
     file.write_text("search_steps: 200000\n")
     words = ["--quick", "--episodes", "20", "--config", str(file)]
@@ -49,7 +38,7 @@ def test_what_is_given_wins_over_quick_budgets(tmp_path: Path) -> None:
     assert config.episodes == DemoConfig().episodes == 20
 
 
-def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
+def test_verdict_says_what_the_figures_say(tmp_path):
     demo, _ = prepare(["--runs", str(tmp_path)])
 
     def played(*returns: float) -> list[Episode]:
@@ -74,9 +63,7 @@ def test_verdict_says_what_the_figures_say(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path, monkeypatch, capsys):
     (tmp_path / "demo-001").mkdir()
     (tmp_path / "demo-001" / "result.json").write_text("mine")
     monkeypatch.setattr("scripts.demo.PATIENCE", 4)  # seconds: the films are short,

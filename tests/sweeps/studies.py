@@ -45,6 +45,11 @@ STUDY = msgspec.convert(
 """One run before, from which another kind begins."""
 
 
+def calls(folder):
+    """The command line of each run that was begun there."""
+    return (folder / "calls.txt").read_text().splitlines()
+
+
 def changed(study, kind="", **fields):
     """The study with other values, or with other values of one kind."""
     if kind:

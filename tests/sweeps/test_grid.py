@@ -29,16 +29,12 @@ from retro_agents.sweeps.grid import (
     study_of,
     words_of,
 )
-
-ROOT = Path(__file__).parents[2]
+from tests.runs import ROOT
+from tests.sweeps.studies import calls
 
 
 def sweep(out, *more):
     return ["--agent", "toy", "--grid", "gamma=0.1,0.9", "--out", str(out), *more]
-
-
-def calls(out):
-    return (out / "calls.txt").read_text().splitlines()
 
 
 def test_a_grid_is_all_combinations():
@@ -78,7 +74,7 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
             words_of({field: "1"}, known)
 
 
-def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
+def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys, refused):
     out = tmp_path / "out [b]"
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4 and f"logs are in {out}\n" in capsys.readouterr().out
@@ -94,31 +90,17 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys):
     assert len(list(out.glob("*/*/checkpoints/step-*"))) == 4  # nets to evaluate
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(sweep(out))
-    assert "was made with flags" in capsys.readouterr().err
+    assert "was made with flags" in refused(main, sweep(out))
 
 
 @pytest.mark.parametrize("kind", ["grid", "search", "pbt"])
-def test_a_sweep_does_not_begin_in_the_folder_of_something_else(tmp_path, kind, capsys):
+def test_a_sweep_does_not_begin_in_the_folder_of_something_else(tmp_path, kind, refused):
     out = tmp_path / "out"
     store(out / "result.json", {})
     values = "gamma=0.1,0.9" if kind == "grid" else "gamma=0.1:0.9"
-    with pytest.raises(SystemExit):
-        main(["--agent", "toy", f"--{kind}", values, "--out", str(out)])
-    assert "already holds an evaluation; give another --out" in capsys.readouterr().err
+    said = refused(main, ["--agent", "toy", f"--{kind}", values, "--out", str(out)])
+    assert "already holds an evaluation; give another --out" in said
     assert [path.name for path in out.iterdir()] == ["result.json"]
-
-
-def test_a_table_of_one_seed_has_the_deviation_of_its_last_evaluations(tmp_path):
-    out = tmp_path / "out"
-    main(sweep(out))
-    text = (out / "table.md").read_text()
-    found = json.loads((out / "result.json").read_text())["points"][0]["found"]
-    # Of 40 steps the last tenth: returns 4, 6, 8 and no more; evaluations 3, 3, 3.
-    assert found["return"] == pytest.approx([1.0, 4.0])
-    assert found["test_return"] == pytest.approx([3.0, 0.0])
-    assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in text and "because there is one seed" in text
 
 
 def test_a_run_without_a_row_of_metrics_has_no_deviation(tmp_path):
@@ -150,13 +132,11 @@ def test_a_table_has_normalised_returns_and_says_of_what_its_deviations_are():
     ],
 )  # fmt: skip
 def test_what_only_a_run_would_find_is_found_before_the_first(
-    agent, preset, levels, word, says, tmp_path, capsys
+    agent, preset, levels, word, says, tmp_path, refused
 ):
     out = tmp_path / "out"
     words = ["--agent", agent, f"--preset={preset}", f"--levels={levels}", "--grid", word]
-    with pytest.raises(SystemExit) as stop:
-        main([*words, "--out", str(out)])
-    assert stop.value.code == 2 and says in capsys.readouterr().err
+    assert says in refused(main, [*words, "--out", str(out)])
     assert not out.exists()
 
 
@@ -179,8 +159,8 @@ def test_what_only_a_run_would_find_is_found_before_the_first(
         ("--plan course-level", "course-levels"),
     ],
 )
-def test_what_cannot_be_meant_is_one_line(flags, says, capsys):
-    assert says in refusal(shlex.split(flags), capsys)
+def test_what_cannot_be_meant_is_one_line(flags, says, refused):
+    assert says in refused(main, ["--agent", "toy", *shlex.split(flags)])
 
 
 @pytest.mark.parametrize(
@@ -191,18 +171,9 @@ def test_what_cannot_be_meant_is_one_line(flags, says, capsys):
         ("pbt: ['gamma=0:1']\ncell: 2", "--cell has no effect without --engine local"),
     ],
 )
-def test_a_plan_says_nothing_without_effect(plan, says, tmp_path, capsys):
+def test_a_plan_says_nothing_without_effect(plan, says, tmp_path, refused):
     (tmp_path / "plan.yaml").write_text(plan)
-    assert says in refusal(["--plan", str(tmp_path / "plan.yaml")], capsys)
-
-
-def refusal(words, capsys):
-    """The line with which a sweep of these words ends."""
-    with pytest.raises(SystemExit) as stop:
-        main(["--agent", "toy", *words])
-    line = capsys.readouterr().err
-    assert stop.value.code == 2 and line.count("\n") == 1
-    return line
+    assert says in refused(main, ["--agent", "toy", "--plan", str(tmp_path / "plan.yaml")])
 
 
 def test_a_grid_runs_on_a_ray_cluster_where_a_run_that_fails_is_named(
@@ -224,7 +195,7 @@ def test_a_grid_runs_on_a_ray_cluster_where_a_run_that_fails_is_named(
     assert said.out.count("toy.train failed; see ") == 2
 
 
-def test_a_killed_sweep_goes_on(tmp_path):
+def test_a_killed_sweep_goes_on_and_its_table_has_the_deviations_of_one_seed(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     waits = out / "waits"
@@ -245,7 +216,9 @@ def test_a_killed_sweep_goes_on(tmp_path):
     first, second, third = calls(out)
     assert "--resume" not in first and second == "--resume" and "gamma=0.9" in third
     table = (out / "table.md").read_text()
-    assert "| 0.1 | 1 | 1 ± 4 |" in table and "| 0.9 | 1 | 9 ± 4 |" in table
+    # Of 40 steps the last tenth: returns 4, 6, 8 and no more; evaluations 3, 3, 3.
+    assert "| 0.1 | 1 | 1 ± 4 | 3 ± 0 |" in table and "| 0.9 | 1 | 9 ± 4 | 3 ± 0 |" in table
+    assert "because there is one seed" in table
 
 
 @pytest.mark.parametrize(
@@ -265,7 +238,9 @@ def test_a_killed_sweep_goes_on(tmp_path):
         ),
     ],
 )
-def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, lines, index):
+def test_a_job_script_runs_each_cell_once(
+    tmp_path, capsys, refused, engine, resources, lines, index
+):
     out = tmp_path / "my runs"
     words = sweep(out, "--seeds", "2", "--engine", engine, "--jobs", "3")
     main([*words, f"--resources={resources}"])
@@ -283,8 +258,7 @@ def test_a_job_script_runs_each_cell_once(tmp_path, capsys, engine, resources, l
     assert (out / "todo.json").read_text() == listed  # jobs begin together, and write none
     assert len(calls(out)) == len(set(calls(out))) == 4
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
-    with pytest.raises(SystemExit):
-        main([*words[4:-1], "5"])
+    assert "this grid has 4 runs" in refused(main, [*words[4:-1], "5"])
 
 
 def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
@@ -294,12 +268,6 @@ def test_a_job_of_a_plan_that_names_its_cluster_runs_its_cell(tmp_path, capsys):
     command = capsys.readouterr().out.splitlines()[-1]
     main(command.replace('"$SLURM_ARRAY_TASK_ID"', "1").split()[4:])
     assert len(calls(tmp_path / "out")) == 1
-
-
-def test_flags_that_hold_with_the_points_alone_are_taken():
-    words = ["--grid", "recurrent=lstm,gru", "--flags=--sequence-steps 16", "--preset", "fast"]
-    study, _ = study_of(asked([*words, "--levels", "BrambleWood.Act1"]))
-    assert len(study.kinds) == 2
 
 
 def test_a_job_has_all_cores_and_a_cluster_of_ray_runs_as_many_as_asked(tmp_path, monkeypatch):

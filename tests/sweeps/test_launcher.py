@@ -17,7 +17,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.processes import ended
 from retro_agents.run import folder as run_folder
 from retro_agents.sweeps.launcher import last_rows, left, measured, record_of, work
-from tests.sweeps.studies import changed
+from tests.sweeps.studies import calls, changed
 
 ACTS = ("RustCavern.Act2", "SkyIsles.Act2")
 
@@ -37,10 +37,6 @@ def run(study, out, *kinds):
 def record(study, out, kind):
     """The record of a kind's first cell."""
     return record_of(study, study.cells(kind)[0], out)
-
-
-def calls(folder):
-    return (folder / "calls.txt").read_text().splitlines()
 
 
 def test_needed_runs_come_first_and_complete_ones_are_not_repeated(study, tmp_path):

@@ -62,6 +62,7 @@ def test_acts_of_one_name_in_two_games_are_refused(monkeypatch):
     ("content", "says"),
     [
         (None, "cannot read study"),
+        ("kinds: [", "cannot read study"),
         ("kinds: {ä: {}}".encode("latin-1"), "cannot read study"),
         ("kinds: {a: {rum: x}}", "unknown field `rum` - at `.*kinds"),
         ("kind: {}", "unknown field `kind`"),
@@ -75,7 +76,7 @@ def test_what_is_wrong_in_a_study_is_one_line(content, says, tmp_path):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match=says) as raised:
         read_study(str(path), tmp_path)
-    assert "\n" not in str(raised.value)
+    assert r"\n" not in str(raised.value)  # as which a UserError shows a line break
 
 
 def test_a_file_is_found_by_its_name_in_a_folder(tmp_path):

@@ -58,7 +58,7 @@ def test_a_job_that_finds_no_place_to_meet_is_one_line(tmp_path, monkeypatch, pl
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / place))
     with pytest.raises(UserError, match=words) as raised:
         job_in(tmp_path, Limits())
-    assert "\n" not in str(raised.value)
+    assert r"\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("record", [False, True])

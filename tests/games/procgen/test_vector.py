@@ -199,7 +199,7 @@ def test_what_procgen_has_not_is_one_line():
     ):
         with pytest.raises(UserError, match=words) as error:
             families.make(levels, ProcgenConfig(**options), num_envs=2)
-        assert "\n" not in str(error.value)
+        assert r"\n" not in str(error.value)
     for options in ({"start_level": 3},
                     {"distribution_mode": "exploration", "num_levels": 2},
                     {"start_level": 2**31 - 2, "num_levels": 2}):  # fmt: skip

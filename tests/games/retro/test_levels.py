@@ -62,7 +62,7 @@ def test_levels_are_separated_by_commas_and_a_missing_scenario_names_others():
 def test_an_unknown_name_is_answered_with_the_nearest(spec, message):
     with pytest.raises(UserError, match=message) as error:
         parse_levels(spec)
-    assert "\n" not in str(error.value)
+    assert r"\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["game,state\n", "\ufeffgame,state\n", "game, state\n"])

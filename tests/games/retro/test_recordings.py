@@ -60,7 +60,7 @@ def test_damaged_copies_are_refused_or_the_same(tmp_path):
         try:
             after = read_recording(tmp_path / "damaged.bk2")
         except UserError as error:
-            refused += "\n" not in str(error)
+            refused += r"\n" not in str(error)
         else:
             assert (after.game, after.state) == (before.game, before.state)
             np.testing.assert_array_equal(after.pads, before.pads)

@@ -40,13 +40,11 @@ def test_efficiency_is_what_waiting_exchange_and_update_leave():
 
 @pytest.mark.parametrize(("text", "says"), [(None, "cannot read"), ("step\n1\n", "no column l")])
 def test_episodes_that_cannot_be_read_are_refused_before_anything_is_measured(
-    text, says, tmp_path, monkeypatch, capsys
+    text, says, tmp_path, monkeypatch, refused
 ):
     path = tmp_path / "episodes.csv"
     if text:
         path.write_text(text)
     monkeypatch.setattr("lab.benchmarks.es.run_case", lambda *_, **__: pytest.fail("measured"))
     monkeypatch.setattr(sys, "argv", ["es", "--episodes", str(path)])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    assert says in capsys.readouterr().err
+    assert says in refused(main)

@@ -5,13 +5,11 @@ import pytest
 
 from lab.studies.play import main
 from lab.studies.report import collect, page
-from rainbow.agent import RainbowAgent, make_net
-from rainbow.config import RainbowConfig
 from retro_agents.judging.score import read_episodes
 from retro_agents.judging.sight import PLAYS
-from retro_agents.run.config import from_dict
 from retro_agents.sweeps.launcher import left, work
 from retro_agents.sweeps.study import Study
+from tests.agents.tiny import untrained
 
 GAME = "BrambleDash-Genesis-v0"
 LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
@@ -20,8 +18,7 @@ LEVELS = [f"{GAME}:BrambleWood.Act3", f"{GAME}:RustCavern.Act2"]
 @pytest.fixture
 def agent(tmp_path):
     """An untrained agent that sees small pictures."""
-    config = from_dict(RainbowConfig, {"image_height": 36, "image_width": 36, "hidden": 16})
-    RainbowAgent(make_net(config), config).save(tmp_path / "agent")
+    untrained("rainbow").save(tmp_path / "agent")
     return tmp_path / "agent"
 
 
@@ -61,10 +58,8 @@ def test_a_study_tells_what_its_three_plays_earned(agent, tmp_path, monkeypatch)
         (["--agent", "random"], "already holds a run; give another --run-dir"),
     ],
 )
-def test_mistakes_are_one_line_and_a_run_that_is_there_stays(flags, says, tmp_path, capsys):
+def test_mistakes_are_one_line_and_a_run_that_is_there_stays(flags, says, tmp_path, refused):
     (tmp_path / "episodes.csv").write_text("mine")
-    with pytest.raises(SystemExit) as stop:
-        main([*flags, "--levels", "bramble-test", "--run-dir", str(tmp_path)])
-    said = capsys.readouterr().err
-    assert stop.value.code == 2 and says in said and said.count("\n") == 1
+    words = [*flags, "--levels", "bramble-test", "--run-dir", str(tmp_path)]
+    assert says in refused(main, words)
     assert (tmp_path / "episodes.csv").read_text() == "mine"
