@@ -136,7 +136,7 @@ class Training(OnPolicy):
                 raise UserError(
                     f"the saved run has no --{name}: resume without, or begin another run"
                 )
-        apart = saved.config["rnd"] and saved.config["rnd_values"] == "two"
+        apart = saved.setting("rnd") and saved.setting("rnd_values") == "two"
         if apart and not self.config.bonus_apart:
             raise UserError(
                 "the saved run's bonus has a value function of its own: resume with --rnd-values "

@@ -75,12 +75,12 @@ def runs_of(entry: str) -> Runs:
     path = Path(entry)
     if contest := contest_of(entry):
         return {row.level: row.by_seed for row in contest.levels}
-    if (path / "result.json").is_file() and not (path / "episodes.csv").is_file():
+    if there(path / "result.json") and not there(path / "episodes.csv"):
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
     used: set[int] = set()
     for number, folder in enumerate(map(Path, folders_of(entry))):
-        if not (folder / "episodes.csv").is_file():
+        if not there(folder / "episodes.csv"):
             if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
             near = nearest_text(entry, shipped())
@@ -102,12 +102,22 @@ def runs_of(entry: str) -> Runs:
     return found
 
 
+def there(path: Path) -> bool:
+    """Whether it is a file. The names of many runs, joined, are too long for one."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def contest_of(entry: str) -> ContestScores | None:
-    """The scores of a contest's folder or stored result; None if the entry is neither."""
-    if (path := Path(entry) / "contest.json").is_file():
+    """The scores of a contest's folder or stored result; None if the entry is neither. A folder of
+    a stored result's name is meant only if it has scores of its own."""
+    if there(path := Path(entry) / "contest.json"):
         planned = facts_of(read_facts(path.parent), path).planned
         return read_scores(path.parent, planned=planned)
-    stored = None if Path(entry).is_dir() else stored_file(entry)
+    own = any(there(Path(entry) / name) for name in ("result.json", "episodes.csv"))
+    stored = None if own else stored_file(entry)
     return read_stored(stored)[1] if stored else None
 
 

@@ -125,8 +125,8 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     """Let a package's own loop play and learn, and save the agent in run_dir/agent. If the clock,
     the last step or Ctrl-C ends the loop, save the agent of its last checkpoint.
 
-    The run itself is in run_dir/training. Its checkpoints are removed: with a replay they are
-    large, and a run on a contest's level cannot be resumed.
+    The run itself is in run_dir/training. Its checkpoints are removed once the agent is saved:
+    with a replay they are large, and a run on a contest's level cannot be resumed.
     """
     run = find_given(agent.name).run
     folder = RunFolder(Path(config.run.run_dir))
@@ -135,12 +135,15 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
         try:
             learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
         except (TimestepTimeoutError, WallClockTimeoutError, KeyboardInterrupt) as end:
-            with contextlib.suppress(UserError):  # there may be no checkpoint
+            kept = folder.checkpoints
+            with contextlib.suppress(UserError):  # there may be no checkpoint, or a full disk
                 # What was learned since the last one is lost.
                 load_agent(config.run.run_dir).save(run_dir / "agent")
-            shutil.rmtree(folder.checkpoints, ignore_errors=True)
+                shutil.rmtree(folder.checkpoints, ignore_errors=True)
+                kept = run_dir / "agent"
             if isinstance(end, KeyboardInterrupt) and end.args:  # they advise to resume
-                raise KeyboardInterrupt(f"what was learned is in {run_dir / 'agent'}") from None
+                advice = [f"what was learned is in {kept}"] if kept.exists() else []
+                raise KeyboardInterrupt(*advice) from None
             raise
     learned.save(run_dir / "agent")
     shutil.rmtree(folder.checkpoints, ignore_errors=True)

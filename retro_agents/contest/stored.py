@@ -39,9 +39,7 @@ def stored_file(name: str) -> Path | None:
     """The file of a stored result, given by its path or its shipped name; None if it is none."""
     path = Path(name)
     if path.suffix != ".json":
-        if name != path.name:  # a folder's path, beside which a sweep has its cell's NAME.json
-            return None
-        path = RESULTS / f"{name}.json"
+        return RESULTS / f"{name}.json" if name in shipped() else None
     return path if path.is_file() else None
 
 

@@ -184,7 +184,7 @@ def check_run(saved: Checkpoint, collector: Collector) -> None:
             "anew with --init"
         )
     steps = saved.arrays.stored["rewards"].shape[1]
-    whole = saved.config["rollout_steps"]
+    whole = saved.setting("rollout_steps")
     if steps > 0 and whole != collector.rollout.steps:
         raise UserError(
             f"the saved run is {steps} steps into a rollout of {whole}, not of "

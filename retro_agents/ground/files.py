@@ -182,9 +182,10 @@ def folders_of(text: str) -> list[str]:
     found, rest = [], ""
     for part in text.split(","):
         rest = f"{rest},{part}" if rest else part
-        if rest and Path(rest).is_dir():
-            found.append(rest)
-            rest = ""
+        with suppress(OSError):  # what is joined may be too long for a name
+            if rest and Path(rest).is_dir():
+                found.append(rest)
+                rest = ""
     return [*found, rest] if rest else found
 
 

@@ -12,7 +12,7 @@ import msgspec
 from retro_agents.contest.compare import compared, runs_of
 from retro_agents.contest.match.folder import job_folders, read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
-from retro_agents.contest.stored import shipped
+from retro_agents.contest.stored import shipped, stored_file
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import folders_of
 from retro_agents.ground.statistics import Runs
@@ -61,7 +61,7 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
     if entry.shipped:
         if entry.shipped not in shipped():
             raise UserError("there is no such result")
-        return entry.shipped, runs_of(entry.shipped)
+        return entry.shipped, runs_of(str(stored_file(entry.shipped)))
     if entry.contest:
         return entry.contest, runs_of(str(checked_contest(index.contest(entry.contest))))
     for name in entry.runs:

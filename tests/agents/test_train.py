@@ -330,11 +330,17 @@ def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, flags, tmp_pa
     assert_same_run(tmp_path / "alone", tmp_path / "after")
 
 
-@pytest.mark.parametrize("agent", ["impala", "rainbow", "sac"])
-def test_a_checkpoint_of_another_version_is_refused_and_stays(agent, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        *((agent, "reward_scale") for agent in ("impala", "rainbow", "sac")),
+        *(("ppo2", "rnd"), ("ppo2", "rollout_steps"), ("trpo", "rollout_steps")),
+    ],
+)
+def test_a_checkpoint_of_another_version_is_refused_and_stays(agent, name, tmp_path, monkeypatch):
     def older(config):
         settings = kept_settings(config)
-        del settings["env"]["reward_scale"]
+        del (settings if name in settings else settings["env"])[name]
         return settings
 
     with monkeypatch.context() as patch:

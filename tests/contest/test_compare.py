@@ -100,6 +100,15 @@ def test_the_help_names_all_shipped_results():
 def test_an_evaluations_episodes_are_its_seeds(tmp_path, monkeypatch):
     result = {"seed": 4, "scores": [], "returns": {"Game:Act": [10.0, 30.0]}}
     (tmp_path / "random").mkdir()
-    (tmp_path / "random" / "result.json").write_text(json.dumps(result))
     monkeypatch.chdir(tmp_path)
+    assert len(runs_of("random")) == 11, "an empty folder hides no stored result"
+    (tmp_path / "random" / "result.json").write_text(json.dumps(result))
     assert runs_of("random") == {"Game:Act": {4: 10.0, 5: 30.0}}, "a folder before a stored result"
+
+
+def test_the_names_of_many_runs_are_read_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{seed:060}" for seed in range(10)]
+    for seed, name in enumerate(names):
+        run_of(tmp_path / name, [("x", 100.0)], seed=seed)
+    assert len(runs_of(",".join(names))["x"]) == 10

@@ -71,9 +71,11 @@ def test_an_environment_of_another_place_or_python_is_not_taken(checkout: Path) 
         (install(moved, "--dev", "--cpu"), "2 arguments"),
     ):
         assert (done.returncode, calls(moved)) == (2, []) and says in done.stderr
-    (moved / ".venv" / ".place").write_text(f"{moved.resolve()}\n")
-    done = install(moved, PYTHON=str(other))
-    assert done.returncode == 2 and ".venv has Python 3.11, not that of PYTHON=" in done.stderr
+    (checkout.parent / "link").symlink_to(moved)
+    (moved / ".venv" / ".place").write_text(f"{checkout.parent}/link\n")  # another name of it
+    for python, says in ((str(other), ".venv has Python 3.11, not"), ("none", "no Python 3.11")):
+        done = install(moved, PYTHON=python)
+        assert done.returncode == 2 and says in done.stderr
 
 
 @pytest.mark.parametrize(

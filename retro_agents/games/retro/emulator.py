@@ -79,6 +79,7 @@ class Emulator:
             self.start(level)
             return
         check_playable(level.game, level.state, scenario=self.scenario_name)
+        self.stop_recording()  # under the name of its own level
         self.retro.load_state(level.state, kind_of(level.game))
         self.level = level
 
@@ -135,14 +136,17 @@ class Emulator:
         self.retro.movie.step()
 
     def stop_recording(self) -> None:
-        """Write the running recording to its file."""
+        """Write the running recording to its file. Raises UserError if it cannot be written."""
         draft, self.draft = self.draft, None
         if self.retro is None or draft is None:
             return
         self.retro.stop_record()
         number = number_of(draft.parent, self.recordings - 1, again=self.again)
         self.recordings = number + 1
-        draft.rename(draft.parent / f"{self.level.game}-{self.level.state}-{number:06d}.bk2")
+        path = draft.parent / f"{self.level.game}-{self.level.state}-{number:06d}.bk2"
+        if not draft.is_file():  # which the library does not report
+            raise UserError(f"cannot write {path}: give a writable place with free space")
+        draft.rename(path)
 
     def build(self) -> str:
         """A digest of ROM and start state, on which all that is replayed depends."""
@@ -162,8 +166,10 @@ class Emulator:
     def restore(self, saved: dict[str, Any]) -> None:
         """Go to a saved moment by replaying its frames, and record it again. Raises UserError if
         another build of the game was played."""
+        self.stop_recording()  # under its own number
         self.load(Level(saved["game"], saved["state"]))
-        if (theirs := saved["build"]) != (ours := self.build()):
+        ours = self.build()
+        if (theirs := saved.get("build", ours)) != ours:  # older states do not say
             raise UserError(
                 f"the saved run played build {theirs} of {self.level}, this is {ours}: resume with "
                 "the version of this project that started it, or start a new run with --init"

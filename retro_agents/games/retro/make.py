@@ -51,10 +51,15 @@ def make_contest_env(
     record_dir: a folder for one .bk2 per episode. Raises UserError if something is missing.
     """
     config = config or EnvConfig()
-    level = parse_level(level) if isinstance(level, str) else level
+    level = as_level(level)
     if backend_of([level], config) == "native":
         return NativeContestEnv(level, config, record_dir=as_path(record_dir))
     return emulated(level, config, record_dir=record_dir)
+
+
+def as_level(level: Level | str) -> Level:
+    """The level, given itself or by name."""
+    return parse_level(level) if isinstance(level, str) else level
 
 
 def as_path(record_dir: Path | str | None) -> Path | None:
@@ -99,7 +104,7 @@ def make_env(
     is missing.
     """
     config = config or EnvConfig()
-    level = parse_level(level) if isinstance(level, str) else level
+    level = as_level(level)
     backend = backend_of([level], config)
     check_room(config.spec(), 1, each=TAKES[backend])
     if backend == "native":
@@ -120,7 +125,7 @@ def make_rotating_env(
 
 
 def make_vec(
-    levels: Sequence[Level] | str,
+    levels: Sequence[Level | str] | str,
     config: EnvConfig | None = None,
     *,
     num_envs: int,
@@ -136,11 +141,11 @@ def make_vec(
     something is missing.
     """
     config = config or EnvConfig()
-    levels = parse_levels(levels) if isinstance(levels, str) else levels
-    backend = backend_of(levels, config)
+    played = parse_levels(levels) if isinstance(levels, str) else [*map(as_level, levels)]
+    backend = backend_of(played, config)
     check_room(config.spec(), num_envs, part, each=TAKES[backend])
     kind = NativeVectorEnv if backend == "native" else RetroVectorEnv
-    rows = assign_levels(levels, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
+    rows = assign_levels(played, num_envs=num_envs, rotate_every=rotate_every, seed=seed)
     return kind(
         rows[part],
         config=config,

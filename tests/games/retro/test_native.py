@@ -258,7 +258,8 @@ def test_limits_and_levels_that_are_none_are_said_and_large_ones_play(make):
     with pytest.raises(UserError, match="4,118 acts of 71 cartridges are more than"):
         Games(many, count=1, config=EnvConfig())
     config = EnvConfig(episode_steps=5 * 10**9, backend="native")
-    envs = make_vec(ACTS[:2], num_envs=2, seed=0, rotate_every=7 * 10**9, config=config)
+    names = [act.state for act in ACTS[:2]]
+    envs = make_vec(names, num_envs=2, seed=0, rotate_every=7 * 10**9, config=config)
     envs.reset()
     assert not envs.step(np.ones(2, np.int64))[3].any()
     envs.close()

@@ -9,12 +9,15 @@ import pytest
 
 from retro_agents.games.retro import video
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.integrations import state_bytes
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.make import make_contest_env, make_vec
+from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
 from retro_agents.games.retro.playback import screens
+from retro_agents.games.retro.recordings import read_recording
 from retro_agents.games.retro.video import film_names, write_video
 from retro_agents.ground.errors import UserError
 from tests.games.retro.conftest import BRAMBLE
+from tests.runs import files_up_to
 
 
 def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path):
@@ -71,6 +74,49 @@ def test_two_environments_in_one_folder_keep_each_others_recordings(backend, tmp
             env.close()
         numbers = [path.stem.rpartition("-")[2] for path in folder.glob("env-00/*.bk2")]
         assert sorted(numbers) == ["000000", "000001"]
+
+
+def test_each_recording_has_the_name_of_the_level_that_it_begins(either, tmp_path):
+    level, config = either
+    settings = replace(config, episode_steps=5)
+    levels = [level, Level(level.game, "RustCavern.Act2")]
+    envs = make_vec(levels, num_envs=1, config=settings, record_dir=tmp_path)
+    envs.reset()
+    for _ in range(18):
+        envs.step(np.array([1]))
+    envs.close()
+    paths = sorted(tmp_path.glob("env-00/*.bk2"), key=lambda path: path.stem[-6:])
+    assert len(paths) == 4
+    for path in paths:
+        state = path.stem.removeprefix(f"{level.game}-")[:-7]
+        assert read_recording(path).state == state_bytes(level.game, state)
+
+
+def test_an_environment_that_is_restored_after_more_episodes_keeps_them(either, tmp_path):
+    level, config = either
+    settings = replace(config, episode_steps=10)
+    envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path)
+    envs.reset()
+    for step in range(45):
+        envs.step(np.array([1]))
+        if step == 24:
+            saved = envs.save_states()
+    ended = {path: path.read_bytes() for path in tmp_path.glob("env-00/*-00000[01].bk2")}
+    envs.restore_states(saved)
+    envs.step(np.array([1]))
+    envs.close()
+    assert len(ended) == 2 and ended == {path: path.read_bytes() for path in ended}
+
+
+def test_a_recording_that_cannot_be_written_is_one_line(either, tmp_path):
+    level, config = either
+    env = make_env(level, config, record_dir=tmp_path)
+    env.reset(seed=0)
+    for _ in range(50):
+        env.step(1)
+    with files_up_to(1000), pytest.raises(UserError, match="cannot write"):
+        env.reset()
+    env.close()
 
 
 def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
