@@ -6,6 +6,7 @@ python -m ppo2.clone --expert --levels bramble-train --run-dir runs/cloned
 """
 
 import dataclasses
+import sys
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
@@ -267,6 +268,7 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
                 metrics.log(student.updates, values)
                 progress.update(student.updates, values)
                 student.agent.save(folder.checkpoints)
+    print(f"clone: the policy is in {run_dir}", file=sys.stderr)
     return student.agent
 
 

@@ -62,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if words[:1] == ["--version"]:
         print(f"retro-contest-agents {installed('retro-contest-agents')}")
         return
+    if words[:1] == ["help"]:  # `help train ppo2` is `train ppo2 --help`
+        words = [*words[1:], "--help"]
     name = ""
     while name not in COMMANDS:
         rows = {key: about for key, (_, about) in COMMANDS.items() if key.startswith(name)}
@@ -116,9 +118,11 @@ def chosen(words: list[str], rows: Mapping[str, str], before: str) -> str:
         print(f"\nretro-agents {before}{what} --help shows the arguments.")
         return ""
     if words[0] not in known:
-        advice = nearest_text(words[0], known)
         if before == "train ":
-            raise UserError(f"unknown agent {words[0]!r}; {advice}")
+            from retro_agents.run.agents import advice_for
+
+            raise UserError(f"unknown agent {words[0]!r}; {advice_for(words[0])}")
+        advice = nearest_text(words[0], known)
         raise UserError(f"unknown command 'retro-agents {before}{words[0]}'; {advice}")
     if COMPLETES in os.environ:
         os.environ[COMPLETES] = str(int(os.environ[COMPLETES]) + 1)

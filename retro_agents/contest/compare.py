@@ -231,9 +231,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(line)
     if single := [one.label for one in found if one.seeds < 2]:
         print(
-            f"An interval needs two seeds or more, and {', '.join(single)} has one: join runs by "
-            "commas, such as runs/a0,runs/a1, or play more: --seeds of a contest, --episodes of an "
-            "evaluation."
+            f"An interval needs two seeds or more of each entry, and there is one of "
+            f"{', '.join(single)}: join runs by commas, such as runs/a0,runs/a1, or play more: "
+            "--seeds of a contest, --episodes of an evaluation."
         )
 
 

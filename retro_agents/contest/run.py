@@ -132,7 +132,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             report(out, facts, planned)
     left = sum(not is_over(job_folder(out, *job)) for job in plan)
     if left:
-        print(f"{left} of {len(plan)} must be played again: run the command again", file=sys.stderr)
+        again = "if an error is named above, repair it; then run the command again"
+        print(f"{left} of {len(plan)} must be played again: {again}", file=sys.stderr)
         raise SystemExit(1)
 
 
@@ -177,7 +178,7 @@ def run_all(
                             waiting.clear()
                 played = list(filter(None, (read_result(job.folder) for job in running)))
                 returns = [one["mean_return"] for one in played if one["steps"]]
-                means = {"mean return of these levels": fmean(returns)} if returns else {}
+                means = {"mean return": fmean(returns)} if returns else {}
                 bar.update(over * steps + sum(one["steps"] for one in played), means)
                 time.sleep(POLL_SECONDS)
         finally:

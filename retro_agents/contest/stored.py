@@ -60,7 +60,7 @@ def read_stored(path: Path) -> tuple[dict[str, Any], ContestScores]:
 def read_evaluation(path: Path) -> dict[str, dict[int, float]]:
     """An evaluation's result.json -> level -> seed of an episode -> its return. Raises UserError if
     it is none, or one of the test of sight."""
-    expected = "give a result of `retro-agents evaluate` without --sight"
+    expected = "give a result of `retro-agents evaluate` without --sight, or of a sweep its runs"
     try:
         found = msgspec.convert(read_result(path, expected=expected), _Evaluation)
     except msgspec.ValidationError:

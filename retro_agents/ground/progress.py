@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import TextIO, final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
+from rich.table import Column
 
 LINE_SECONDS = 10.0
 RATE_SECONDS = 30.0  # the speed is averaged over about this time
@@ -48,8 +49,10 @@ class Progress:
         self._bar: Bar | None = None
         console = Console(file=self._stream)
         if console.is_terminal:
-            columns = BarColumn(bar_width=24), MofNCompleteColumn(), "{task.fields[text]}"
-            self._bar = Bar("{task.description}", *columns, console=console)
+            rest = Column(no_wrap=True, ratio=1)  # in a narrow terminal only the text is cut off
+            text = TextColumn("{task.fields[text]}", table_column=rest)
+            columns = BarColumn(bar_width=10), MofNCompleteColumn(), text
+            self._bar = Bar("{task.description}", *columns, console=console, expand=True)
             self._task = self._bar.add_task(description, total=total, completed=start, text="")
 
     def update(self, step: int, numbers: Mapping[str, float] | None = None) -> None:

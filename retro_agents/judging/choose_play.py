@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from retro_agents.contract.envs import EnvSettings, row_seeds
+from retro_agents.contract.envs import CONTEST_RETURNS, EnvSettings, row_seeds
 from retro_agents.contract.episodes import SIDE_BY_SIDE, even_rows, play_episodes
 from retro_agents.contract.policy import Play, Policy, parse_play
 from retro_agents.games.families import check_levels, level_names, make
@@ -27,7 +27,7 @@ from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import store
 from retro_agents.ground.seeding import aside
-from retro_agents.ground.statistics import t_interval
+from retro_agents.ground.statistics import ANYWHERE, Interval, t_interval
 from retro_agents.judging.sight import PATIENCE
 from retro_agents.judging.tables import number, span, terminal_table
 from retro_agents.run.checkpoint import load_agent
@@ -96,9 +96,10 @@ def leads(one: NDArray[np.float64], other: NDArray[np.float64], *, ways: int) ->
     return low > 0.0
 
 
-def means(returns: NDArray[np.float64]) -> dict[str, float]:
-    """The mean return over levels, and its 95 % interval over levels."""
-    low, high = t_interval(returns.mean(axis=1) if len(returns) > 1 else returns[0])
+def means(returns: NDArray[np.float64], *, within: Interval) -> dict[str, float]:
+    """The mean return over levels, and its 95 % interval over levels. within: possible returns."""
+    each = returns.mean(axis=1) if len(returns) > 1 else returns[0]
+    low, high = t_interval(each, within=within)
     return {"mean": float(returns.mean()), "low": low, "high": high}
 
 
@@ -135,7 +136,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         before = agent.config.net.play
         agent.config = replaced(agent.config, play=best)
         agent.save(out)
-        found = {way: means(each) for way, each in returns.items()}
+        within = ANYWHERE if settings.spec().family == "procgen" else CONTEST_RETURNS
+        found = {way: means(each, within=within) for way, each in returns.items()}
         asked = {"agent": config.agent, "levels": levels, **options}
         store(out / "result.json", {**asked, "chosen": best, "ways": found})
     rows = [

@@ -202,7 +202,7 @@ def evaluate_levels(
             every += played
             returns[str(level)] = [episode.r for episode in played]
             so_far = fmean(row.mean for row in rows)
-            progress.update(len(every) * longest, {"mean return of these levels": so_far})
+            progress.update(len(every) * longest, {"mean return": so_far})
             if recordings is not None:
                 keep_best(recordings, returns[str(level)], out / f"{name}.bk2")
                 best_of = f": best of {episodes}" if episodes > 1 else ""

@@ -6,12 +6,12 @@ With --of NAME: the levels of one split, the presets of one agent, the runs in o
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -91,8 +91,11 @@ def runs(folder: Path) -> Iterator[str]:
         saved = complete_checkpoints(run / "checkpoints")
         starts = provenance.read(run)
         facts = [str(starts[0].get("agent", ""))] if starts else []
-        facts += [levels] if (levels := levels_of(run / "config.json")) else []
-        facts.append(f"saved at {step_of(saved[-1]):,} steps" if saved else "no checkpoint")
+        settings = settings_of(run / "config.json")
+        facts += [str(settings["levels"])] if settings.get("levels") else []
+        done, total = step_of(saved[-1]) if saved else 0, settings.get("timesteps")
+        whole = f" of {total:,}" if isinstance(total, int) and total > done else ""
+        facts.append(f"saved at {done:,}{whole} steps" if saved else "no checkpoint")
         facts += [f"mean return {number(mean)}"] if (mean := last_return(run)) is not None else []
         began = starts[0].get("begun") if starts else None
         with suppress(ValueError, TypeError):  # a damaged file tells no time
@@ -107,11 +110,11 @@ def is_run(folder: Path, *, below: Path) -> bool:
     return not saved and not any((each / "contest.json").is_file() for each in above)
 
 
-def levels_of(config: Path) -> str:
-    """The levels in a run's config.json; "" if it names none."""
+def settings_of(config: Path) -> Mapping[str, Any]:
+    """The settings in a run's config.json; {} if it cannot be read."""
     with suppress(UserError):
-        return str(read_file(config, what=str(config)).get("levels", ""))
-    return ""
+        return read_file(config, what=str(config))
+    return {}
 
 
 def last_return(run: Path) -> float | None:

@@ -156,7 +156,14 @@ def _registered() -> set[str]:
 
 
 def _unknown(name: str) -> UserError:
-    return UserError(f"no agent {name!r} is installed here; {nearest_text(name, known_agents())}")
+    return UserError(f"no agent {name!r} is installed here; {advice_for(name)}")
+
+
+def advice_for(name: str) -> str:
+    """What to do about an agent that is not known: install it, if its project is here."""
+    if (Path(name) / "pyproject.toml").is_file():
+        return f"pip install -e {name} makes it known"
+    return nearest_text(name, known_agents())
 
 
 def check_alike(theirs: Any, ours: Any, *, source: Path | str, wider: bool = False) -> None:

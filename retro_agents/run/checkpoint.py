@@ -275,6 +275,8 @@ def latest_checkpoint(path: Path | str) -> Path:
     reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
     if path.is_dir():
         reason = "it has neither meta.json nor checkpoints/step-…"
+        if any(path.glob("*/checkpoints")):
+            reason = f"it holds runs, which `retro-agents list runs --of {path}` lists"
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
     if re.fullmatch(r"[\w.]+:[A-Za-z_]\w*", str(path)) and not path.exists():

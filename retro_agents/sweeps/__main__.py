@@ -83,6 +83,8 @@ def run_grid(config: SweepConfig) -> None:
     try:
         with player(config) as players:
             work(study, todo, config.out.resolve(), jobs=at_once, say=say, **players)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("repeat the command to resume") from None
     finally:
         if not config.cell:
             rows = grid.collect(study, named, config.out)

@@ -56,7 +56,7 @@ def test_runs_are_seeds_and_stored_results_stand_beside_them(tmp_path, capsys):
     assert json.loads((tmp_path / "c.json").read_text())["entries"][1]["seeds"] == 2
     main([both, str(tmp_path / "run3")])
     said = capsys.readouterr().out
-    table, _, advice = said.partition("An interval needs two seeds or more, and run3 has one")
+    table, _, advice = said.partition("of each entry, and there is one of run3")
     assert table.rpartition("run3")[2].split()[:4] == ["-100", "–", "no", "–"] and advice
     main(["random", "jerk-recovering", "run-and-jump"])
     said = capsys.readouterr().out

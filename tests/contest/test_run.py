@@ -44,6 +44,12 @@ def facts_of(*flags, name="rainbow"):
     return found
 
 
+def test_a_repaired_agent_plays_a_contest_of_its_own(tmp_path):
+    before = {**facts_of(), "code_sha256": "a"}
+    said = difference(tmp_path, before, {**before, "code_sha256": "b"})
+    assert said == f"{tmp_path} holds a contest of other code of rainbow: give another --out"
+
+
 def test_content_of_files_tells_contests_apart(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text("n_step: 3\n")

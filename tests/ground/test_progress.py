@@ -128,3 +128,14 @@ def test_a_terminal_gets_a_bar(monkeypatch):
         progress.update(10, {"loss": 0.5})
     assert "10/10" in stream.getvalue()
     assert "━" in stream.getvalue()
+
+
+def test_a_narrow_terminal_cuts_off_the_text_alone(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = Terminal()
+    with Progress(2048, "ppo2", stream=stream) as progress:
+        progress.update(
+            2048, {"mean_return": 435.7, "explained_variance": 0.34, "policy_loss": 0.1}
+        )
+    last = next(line for line in stream.getvalue().split("\r")[::-1] if "ppo2" in line)
+    assert "ppo2" in last and "2048/2048" in last and "mean_return 435.7" in last

@@ -85,6 +85,7 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     assert before.keys() == after.keys()
     assert all((before[name] == after[name]).all() for name in before)
     result = json.loads((out / "result.json").read_text())
+    assert all(0 <= way["low"] <= way["high"] <= 10_000 for way in result["ways"].values())
     assert result["chosen"] == "best" and result["ways"]["best"]["mean"] == 4.5
     said = capsys.readouterr().out
     assert "plays by best, before by draw." in said

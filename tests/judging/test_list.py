@@ -51,7 +51,7 @@ def test_a_run_says_who_plays_what_and_how_well(tmp_path):
 
 def test_runs_are_listed_with_how_far_they_are(tmp_path):
     for name in ("a", "b"):
-        run = RunFolder.create(tmp_path / name, {"seed": 1})
+        run = RunFolder.create(tmp_path / name, {"run": {"seed": 1, "timesteps": 4000}})
     save_checkpoint(
         run.checkpoints, agent="none", config={}, counters={"env_steps": 1200}, tensors={}
     )
@@ -60,7 +60,7 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
     (tmp_path / "contest" / "contest.json").write_text("{}")
     assert list(listing.lines("runs", str(tmp_path))) == [
         f"{tmp_path / 'a'}  no checkpoint",
-        f"{tmp_path / 'b'}  saved at 1,200 steps",
+        f"{tmp_path / 'b'}  saved at 1,200 of 4,000 steps",
     ]
     (one,) = listing.lines("runs", str(tmp_path / "contest"))  # which was asked for
     assert one.endswith("training  no checkpoint")

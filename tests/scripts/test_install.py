@@ -59,6 +59,15 @@ def test_bad_input_is_one_line_and_exit_code_2(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
+def test_a_link_to_anothers_environment_is_not_taken(checkout: Path) -> None:
+    theirs = checkout.parent / "theirs"
+    theirs.mkdir()
+    (checkout / ".venv").rename(theirs / ".venv")
+    (checkout / ".venv").symlink_to(theirs / ".venv")
+    done = install(checkout)
+    assert (done.returncode, calls(checkout)) == (2, []) and f"made in {theirs}" in done.stderr
+
+
 def test_an_environment_of_another_place_or_python_is_not_taken(checkout: Path) -> None:
     assert install(checkout).returncode == 0 and calls(checkout)
     moved = checkout.rename(checkout.parent / "moved")

@@ -15,6 +15,8 @@ MISTAKES = {
         ("evalute ppo2", "unknown command 'retro-agents evalute'; did you mean 'evaluate'?"),
         ("contest rnu", "unknown command 'retro-agents contest rnu'; did you mean 'run'?"),
         ("train pp2", "unknown agent 'pp2'; did you mean 'ppo2'?"),
+        ("train fox", "unknown agent 'fox'; pip install -e fox makes it known"),
+        ("help trian", "did you mean 'train'"),
         ("procgen nothing", "expected one of: evaluate, table, play"),
     ],
     "new-agent": [
@@ -133,6 +135,7 @@ MISTAKES = {
     ],
     "evaluate": [
         ("nowhere", "checkpoint"),
+        ("several", "it holds runs, which `retro-agents list runs --of several` lists"),
         ("mine:play", "only `retro-agents contest run` plays a function"),
         ("runs/a-13:30", "there is no such folder"),
         ("random --episodes 0", "--episodes 0: expected a whole number"),
@@ -259,6 +262,8 @@ FILES = {
     "run/episodes.csv": "step,level,r\n",
     "run/config.json": "{",
     "curve/episodes.csv": "step,level,r\n100,G:S,1\n",
+    "several/one/checkpoints/none": "",
+    "fox/pyproject.toml": "",
 }
 
 
@@ -272,7 +277,7 @@ def test_a_mistake_is_one_line(command, words, says, tmp_path, monkeypatch, refu
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
         monkeypatch.delenv(name, raising=False)
     for path, text in FILES.items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / path).write_text(text)
     (tmp_path / "folder").mkdir()
     (tmp_path / "full" / "of").mkdir(parents=True)

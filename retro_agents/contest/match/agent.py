@@ -178,7 +178,13 @@ def find_function(name: str) -> Callable[[Any], object]:
     module_name, _, attribute = name.partition(":")
     find_here_too()
     path = module_file(module_name)
-    function = getattr(importlib.import_module(module_name), attribute, None)
+    try:
+        function = getattr(importlib.import_module(module_name), attribute, None)
+    except Exception as error:
+        raise UserError(
+            f"{path} cannot be imported: {type(error).__name__}: {error}; repair it, or install "
+            "what it imports"
+        ) from error
     if not callable(function):
         raise UserError(f"{path} has no function {attribute!r}: give package.module:function")
     return function

@@ -119,6 +119,8 @@ def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:
     pairs = [(name, before.get(name), facts[name]) for name in SAME]
     pairs += [(name, was.get(name), now.get(name)) for name in {**was, **now}]
     for name, old, new in pairs:
+        if old != new and name == "code_sha256":
+            return f"{out} holds a contest of other code of {facts['name']}: give another --out"
         if old != new:
             return (
                 f"{out} holds a contest with {name} {old}, not {new}: "

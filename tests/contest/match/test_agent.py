@@ -110,6 +110,13 @@ def test_an_agent_that_cannot_be_saved_leaves_its_checkpoints(tmp_path, monkeypa
     assert load_agent(tmp_path / "training").config.net.hidden == 16
 
 
+def test_a_function_whose_module_cannot_be_imported_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text("import nowhere_at_all\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"broken\.py cannot be imported: ModuleNotFoundError"):
+        resolve(Agent("broken:play"))
+
+
 def test_a_users_function_draws_by_the_contests_seed(monkeypatch):
     drawn: list[tuple[float, ...]] = []
 
