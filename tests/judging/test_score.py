@@ -100,8 +100,8 @@ def test_the_pages_comparison_runs_as_it_stands(tmp_path, monkeypatch, capsys):
     for name, mean in (("a", 2.0), ("b", 1.0)):
         folder = tmp_path / "runs" / "contest" / name
         folder.mkdir(parents=True)
-        row = {"level": "one", "by_seed": {"0": mean, "1": mean + 0.5}}
-        (folder / "result.json").write_text(json.dumps({"levels": [row]}))
+        result = {"seed": 0, "scores": [], "returns": {"one": [mean, mean + 0.5]}}
+        (folder / "result.json").write_text(json.dumps(result))  # which is read in the same way
     monkeypatch.chdir(tmp_path)
     exec(compare, {})
     difference, chances = capsys.readouterr().out.splitlines()
