@@ -247,10 +247,10 @@ def next_number(recordings: Path) -> int:
     return max((int(end) + 1 for end in ends if end.isdecimal()), default=0)
 
 
-def number_of(recordings: Path, number: int, *, again: int) -> int:
-    """Returns the number of a folder's next recording: `number`, or the next free one if another
-    environment has taken it. Those below `again` are this environment's own."""
-    taken = number >= again and any(recordings.glob(f"*-{number:06d}.bk2"))
+def number_of(recordings: Path, name: str, number: int, *, again: int) -> int:
+    """Returns the number of a folder's next recording NAME-000004.bk2: `number`, or the next free
+    one if another environment has that file. Those below `again` are this environment's own."""
+    taken = number >= again and (recordings / f"{name}-{number:06d}.bk2").exists()
     return next_number(recordings) if taken else number
 
 

@@ -141,9 +141,10 @@ class Emulator:
         if self.retro is None or draft is None:
             return
         self.retro.stop_record()
-        number = number_of(draft.parent, self.recordings - 1, again=self.again)
+        name = f"{self.level.game}-{self.level.state}"
+        number = number_of(draft.parent, name, self.recordings - 1, again=self.again)
         self.recordings = number + 1
-        path = draft.parent / f"{self.level.game}-{self.level.state}-{number:06d}.bk2"
+        path = draft.parent / f"{name}-{number:06d}.bk2"
         if not draft.is_file():  # which the library does not report
             raise UserError(f"cannot write {path}: give a writable place with free space")
         draft.rename(path)

@@ -64,8 +64,11 @@ class Recorder:
         level, self.level = self.level, None
         if level is None:
             return
-        self.count = number_of(self.folder, self.count - 1, again=self.again) + 1
-        name = f"{level.game}-{level.state}-{self.count - 1:06d}.bk2"
+        number = number_of(
+            self.folder, f"{level.game}-{level.state}", self.count - 1, again=self.again
+        )
+        self.count = number + 1
+        name = f"{level.game}-{level.state}-{number:06d}.bk2"
         rows = {held: log_row(held.split()) for held in set(self.frames)}
         log = LOG_KEY + "".join(rows[held] for held in self.frames) + "[/Input]"
         with (

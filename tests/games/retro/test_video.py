@@ -72,8 +72,7 @@ def test_two_environments_in_one_folder_keep_each_others_recordings(backend, tmp
             env.step(np.array([1]))
         for env in envs:
             env.close()
-        numbers = [path.stem.rpartition("-")[2] for path in folder.glob("env-00/*.bk2")]
-        assert sorted(numbers) == ["000000", "000001"]
+        assert len(list(folder.glob("env-00/*.bk2"))) == 2
 
 
 def test_each_recording_has_the_name_of_the_level_that_it_begins(either, tmp_path):
