@@ -17,8 +17,8 @@ NEAR = 16.0
 """Largest difference between the returns of two similar steps."""
 RETURN_SCALE, REWARD_SCALE, JUMP_SCALE = 12.0, 6.0, 4.0
 """Differences in return, in the last reward and in steps since a jump that have equal weight."""
-JUMP_STEPS, JUMP_MOST = 12, 6
-"""Steps since a jump count at most JUMP_STEPS, and the difference of two at most JUMP_MOST."""
+JUMP_STEPS = 12
+"""Steps since a jump count at most so many."""
 COST = 1.5
 """Steps with a larger distance are not similar."""
 GOOD, MORE, LEFT = 0.6, 400.0, 10
@@ -76,11 +76,10 @@ class SequencePool:
         near = near[good[self.which[near]]]
         if not len(near):
             return None
-        jumps = np.abs(self.since_jump[near] - place.since_jump)
         cost = (
             np.abs(self.gained[near] - place.gained) / RETURN_SCALE
             + np.abs(self.reward[near] - place.reward) / REWARD_SCALE
-            + np.minimum(JUMP_MOST, jumps) / JUMP_SCALE
+            + np.abs(self.since_jump[near] - place.since_jump) / JUMP_SCALE
             - (share[self.which[near]] - 1.0)
         )
         least = int(cost.argmin())

@@ -136,7 +136,7 @@ def opened(slots: Sequence[Slot], ended: int, *, length: int, ends: Sequence[int
     existing slot, or too close to one. ends: where all its replays ended, including this one."""
     if ended >= length or any(slot.holds(ended) for slot in slots):
         return None
-    first, last = max(0, ended - BEFORE), min(length - 1, ended)
+    first, last = max(0, ended - BEFORE), ended
     for slot in slots:  # leave room for existing slots
         if first <= slot.last < last:
             first = slot.last + 1

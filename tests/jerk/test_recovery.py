@@ -46,7 +46,7 @@ def slow_nearest(sequences, place):
             if step >= len(one.actions) - LEFT or abs(gained - place.gained) > NEAR:
                 continue
             cost = abs(gained - place.gained) / 12 + abs(reward - place.reward) / 6
-            cost += min(6, abs(since - place.since_jump)) / 4 - (one.mean / best - 1)
+            cost += abs(since - place.since_jump) / 4 - (one.mean / best - 1)
             if cost < least:
                 least, answer = cost, (one.number, step)
     return answer
