@@ -209,7 +209,8 @@ def watched(
     try:
         while process.poll() is None:
             if not server.is_alive():
-                deadline = min(deadline, time.monotonic() + GRACE)
+                grace = GRACE if server.error is None else 0.0
+                deadline = min(deadline, time.monotonic() + grace)
             if late and time.monotonic() > deadline + FAREWELL:
                 process.kill()
             elif not late and (stopping.is_set() or time.monotonic() > deadline):
