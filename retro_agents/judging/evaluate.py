@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from rich.console import Console
 
-from retro_agents.contract.envs import CONTEST_RETURNS
+from retro_agents.contract.envs import CONTEST_RETURNS, EnvSpec
 from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
@@ -90,8 +90,8 @@ class Found(NamedTuple):
     """For result.json."""
     shown: Sequence[Any]
     """What is printed once that is stored: tables and text."""
-    unfilmed: Exception | None = None
-    """Why a film could not be made."""
+    error: BaseException | None = None
+    """What is raised in the end: why a film could not be made, or Ctrl-C."""
 
 
 @contextlib.contextmanager
@@ -165,6 +165,16 @@ def play_level(
     return played, shown
 
 
+def film_best(
+    path: Path, played: Sequence[Episode], seen: Sequence[Moment], spec: EnvSpec, agent: str
+) -> Path:
+    """Film the best of a level's episodes, of which these are the moments -> `path`."""
+    best_of = f": best of {len(played)}" if len(played) > 1 else ""
+    shown = {f"{agent}, {path.stem}{best_of}": seen}
+    ends = dict.fromkeys(shown, end_of(max(played, key=lambda episode: episode.r)))
+    return film(path, shown, spec.action_names, frame_skip=spec.frame_skip, ends=ends)
+
+
 def evaluate_levels(
     policy: Policy, levels: Sequence[Level], settings: EnvConfig, config: EvaluateConfig, out: Path
 ) -> Found:
@@ -173,7 +183,7 @@ def evaluate_levels(
     rows: list[Score] = []
     every: list[Episode] = []
     returns: dict[str, list[float]] = {}
-    unfilmed: Exception | None = None
+    error: BaseException | None = None
     spec, second = settings.spec(), FRAMES_PER_SECOND // settings.frame_skip
     longest, episodes = settings.episode_steps // second, config.episodes or 1
     total = longest * episodes * len(levels)
@@ -182,47 +192,48 @@ def evaluate_levels(
         def show(episode: int, step: int) -> None:
             progress.update((len(every) + episode) * longest + step // second)
 
-        for level in levels:
-            name = names[str(level)].replace(":", "-")
-            recordings = out / f".{name}" if config.video else None
-            if recordings is not None:  # left over from a killed evaluation
-                shutil.rmtree(recordings, ignore_errors=True)
-            played, seen = play_level(
-                policy,
-                level,
-                settings,
-                episodes=episodes,
-                seed=config.seed,
-                play=config.play,
-                record_dir=recordings,
-                patience=0 if config.whole else PATIENCE * second,
-                on_step=show,
-            )
-            rows.append(score(name, played))
-            every += played
-            returns[str(level)] = [episode.r for episode in played]
-            so_far = fmean(row.mean for row in rows)
-            progress.update(len(every) * longest, {"mean return": so_far})
-            if recordings is not None:
-                keep_best(recordings, returns[str(level)], out / f"{name}.bk2")
-                best_of = f": best of {episodes}" if episodes > 1 else ""
-                shown = {f"{config.agent}, {name}{best_of}": seen}
-                path = out / f"{name}.mp4"
-                best = max(played, key=lambda episode: episode.r)
-                ends = dict.fromkeys(shown, end_of(best))
-                try:
-                    names_of = spec.action_names
-                    print(film(path, shown, names_of, frame_skip=spec.frame_skip, ends=ends))
-                except (UserError, OSError) as error:  # the scores are worth more than a film
-                    unfilmed = unfilmed or error
-    if len(levels) > 1:  # the levels are given, not sampled: only episodes vary
-        means = np.reshape([episode.r for episode in every], (len(levels), -1)).mean(axis=0)
+        try:
+            for level in levels:
+                name = names[str(level)].replace(":", "-")
+                recordings = out / f".{name}" if config.video else None
+                if recordings is not None:  # left over from an evaluation that was stopped
+                    shutil.rmtree(recordings, ignore_errors=True)
+                played, seen = play_level(
+                    policy,
+                    level,
+                    settings,
+                    episodes=episodes,
+                    seed=config.seed,
+                    play=config.play,
+                    record_dir=recordings,
+                    patience=0 if config.whole else PATIENCE * second,
+                    on_step=show,
+                )
+                rows.append(score(name, played))
+                every += played
+                returns[str(level)] = [episode.r for episode in played]
+                so_far = fmean(row.mean for row in rows)
+                progress.update(len(every) * longest, {"mean return": so_far})
+                if recordings is not None:
+                    keep_best(recordings, returns[str(level)], out / f"{name}.bk2")
+                    try:
+                        print(film_best(out / f"{name}.mp4", played, seen, spec, config.agent))
+                    except (UserError, OSError) as unfilmed:  # the scores are worth more
+                        error = error or unfilmed
+        except KeyboardInterrupt:
+            shutil.rmtree(out / f".{name}", ignore_errors=True)
+            if not rows:
+                raise
+            stored = f"{len(rows)} of {len(levels)} levels are in {out / 'result.json'}"
+            error = KeyboardInterrupt(stored)
+    if len(rows) > 1:  # the levels are given, not sampled: only episodes vary
+        means = np.mean([*returns.values()], axis=0)
         low, high = t_interval(means, within=CONTEST_RETURNS)
         rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
     way = f", --play {config.play}" if config.play else ""
     table = score_table(rows, title=f"{config.agent}{way}")
     scores = [*map(dataclasses.asdict, rows)]
-    return Found({"scores": scores, "returns": returns}, (table,), unfilmed)
+    return Found({"scores": scores, "returns": returns}, (table,), error)
 
 
 def evaluate_sight(
@@ -281,8 +292,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for one in found.shown:
         (print if isinstance(one, str) else Console().print)(one)
     print(out / "result.json")
-    if found.unfilmed is not None:
-        raise found.unfilmed
+    if found.error is not None:
+        raise found.error
 
 
 if __name__ == "__main__":

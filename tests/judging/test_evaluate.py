@@ -56,6 +56,33 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     assert (out / "BrambleWood.Act1.bk2").stat().st_size > 0
 
 
+def test_ctrl_c_keeps_the_levels_that_were_played(tmp_path, monkeypatch, capsys):
+    left = [1]
+
+    def interrupted(*args, record_dir, **settings):
+        record_dir.mkdir()
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return [Episode("one", 900.0, 10, 0.1, False)], []
+
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", interrupted)
+    monkeypatch.setattr("retro_agents.judging.evaluate.film", lambda path, *_, **__: path)
+    out = tmp_path / "out"
+    words = ["random", "--levels", "bramble-test", "--video", "--out", str(out)]
+    with pytest.raises(SystemExit, match="130"):
+        main(words)
+    said = f"interrupted; 1 of 11 levels are in {out}/result.json"
+    assert said in capsys.readouterr().err
+    result = json.loads((out / "result.json").read_text())
+    assert result["returns"] == {"BrambleDash-Genesis-v0:BrambleWood.Act3": [900.0]}
+    assert [path.name for path in out.iterdir()] == ["result.json"]  # nothing hidden
+    left.clear()  # interrupted in the first level
+    with pytest.raises(SystemExit, match="130"):
+        main([*words[:-1], str(tmp_path / "none")])
+    assert not (tmp_path / "none").exists()
+
+
 def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):
     steps = []
     for name, words in (("cut", []), ("whole", ["--whole"])):
