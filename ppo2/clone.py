@@ -36,6 +36,7 @@ from retro_agents.run.fields import field
 from retro_agents.run.folder import RunFolder, interruptible
 from retro_agents.run.metrics import Metrics
 from retro_agents.run.optimiser import AdamW
+from retro_agents.run.provenance import recorded
 from retro_agents.run.settings import RunSettings
 
 SPAN = 20
@@ -251,6 +252,7 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
     hint = f"its policy is saved: --init {run_dir} and another --run-dir start from it"
     folder = RunFolder.create(run_dir, config, instead=instead)
     with (
+        recorded(folder.path, "ppo2", env_steps=0),
         Metrics(folder.path, config=to_dict(config)) as metrics,
         Progress(config.updates, "clone", unit="updates") as progress,
         interruptible(run_dir, hint=hint) as interrupted,

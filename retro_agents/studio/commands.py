@@ -25,7 +25,7 @@ def commands(run: Path, agent: str, begun: str) -> dict[str, str]:
         "Draw its curve": ["retro-agents", "plot", here],
         "Export its net": ["retro-agents", "export", here, "--onnx", f"{run.name}.onnx"],
     }
-    without = {"Resume it"} if not agent else set()
+    without = {"Resume it"} if not agent or begun.startswith("clone.py") else set()
     without |= {"Watch it in a window"} if kind else set()
     without |= {"Export its net"} if agent == "jerk" else set()
     return {what: shlex.join(line) for what, line in words.items() if line and what not in without}
@@ -38,4 +38,6 @@ def started(begun: str, agent: str) -> list[str]:
         words = shlex.split(begun)
     except ValueError:
         return []
-    return ["python", "-m", f"{agent}.train", *words[1:]] if words[:1] == ["train.py"] else words
+    if words[:1] not in (["train.py"], ["clone.py"]):
+        return words
+    return ["python", "-m", f"{agent}.{words[0].removesuffix('.py')}", *words[1:]]

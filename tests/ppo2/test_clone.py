@@ -8,6 +8,7 @@ import torch
 from ppo2.clone import CloneConfig, Lessons, Student, action_weights, clone, cloning_losses, main
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.ground.errors import UserError
+from retro_agents.run import provenance
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
@@ -129,6 +130,8 @@ def test_ctrl_c_saves_the_policy_so_far(corridor, tmp_path, expert, monkeypatch,
     weights = load_agent(config.run_dir).net.state_dict()
     assert all(torch.equal(weights[k], v) for k, v in trained[0].agent.net.state_dict().items())
     assert read_columns(tmp_path / "run/metrics.csv")["accuracy"].shape == (1,)
+    (start,) = provenance.read(tmp_path / "run")
+    assert start["agent"] == "ppo2" and start["ended"]
 
 
 def test_ctrl_c_while_much_is_played_ends_after_that_step(corridor, tmp_path, monkeypatch):

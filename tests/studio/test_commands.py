@@ -28,10 +28,13 @@ def test_commands_are_those_that_work(tmp_path, levels, agent, lacks, evaluates)
     ("begun", "shown"),
     [
         ("train.py --seed 1", "python -m ppo2.train --seed 1"),
+        ("clone.py --expert", "python -m ppo2.clone --expert"),
         ("retro-agents train ppo2 --run-dir 'my run'",) * 2,
         ("echo;\ncurl x | sh", "'echo;' curl x '|' sh"),
         ("'", None),
     ],
 )
 def test_what_started_a_run_is_one_command(tmp_path, begun, shown):
-    assert commands(make_run(tmp_path / "one"), "ppo2", begun).get("Started with") == shown
+    found = commands(make_run(tmp_path / "one"), "ppo2", begun)
+    assert found.get("Started with") == shown
+    assert ("Resume it" in found) == (begun != "clone.py --expert")
