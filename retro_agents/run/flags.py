@@ -187,7 +187,8 @@ def _add_flag(group: Any, name: str, place: Place, *, text: str, required: bool)
     if metavar := place.says("metavar"):
         needed = required and place.required
         counts = ("*" if many else "?") if not needed else "+" if many else None
-        group.add_argument(name, metavar=metavar, nargs=counts, **options)
+        shown = _metavar(hint) if get_origin(hint) is Literal else metavar
+        group.add_argument(name, metavar=shown, nargs=counts, **options)
     elif hint is bool:
         group.add_argument(flag_of(name), action=argparse.BooleanOptionalAction, **options)
     else:

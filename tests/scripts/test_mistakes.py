@@ -240,7 +240,7 @@ MISTAKES = {
         ("--agent random --wall-clock soon", "length of time"),
     ],
     "list": [
-        ("", "required: WHAT"),
+        ("", "required: {levels,splits,agents,presets,runs}"),
         ("level", "expected one of levels"),
         ("presets agents", "'agents' belongs to no flag; see --help"),
         ("runs --of none-such", "no runs in none-such"),
