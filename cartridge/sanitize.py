@@ -18,6 +18,7 @@ from cartridge.build_states import FOLDER
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.pack import FILE
 from cartridge.levels.splits import level_names
+from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.games.retro.engine import PADS
@@ -50,7 +51,12 @@ def learned(seed: int) -> Iterator[tuple[int, bytes]]:
     pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
     rows = [[Level(GAME, name)] for name in level_names()]
     envs = NativeVectorEnv(
-        rows, config=config, seed=seed, rotate_every=0, record_dir=None, threads=1
+        rows,
+        config=config,
+        seed=row_seeds(seed, len(rows)),
+        rotate_every=0,
+        record_dir=None,
+        threads=1,
     )
     game = envs.parts[0].games.game
     ways = [bytearray() for _ in rows]

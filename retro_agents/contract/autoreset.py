@@ -18,7 +18,8 @@ class Autoreset(VectorWrapper):
 
     An ended row's observation is its last one. NEXT_STEP: its next step ignores the action and
     gives the next episode's first observation. DISABLED: the caller resets it, alone with
-    options["reset_mask"], or all rows. Infos are arrays of numbers, and lists of names.
+    options["reset_mask"], or all rows. Infos are arrays of numbers, and lists of names. `render`
+    shows an ended row's next episode at once.
     """
 
     def __init__(self, envs: Any, mode: AutoresetMode) -> None:
@@ -35,7 +36,7 @@ class Autoreset(VectorWrapper):
     ) -> tuple[NDArray[np.uint8], Infos]:
         """Begin new episodes, see `contract.envs.VectorEnv`."""
         given = dict(options or {})
-        mask = given.get("reset_mask", np.ones(self.num_envs, bool))
+        mask = np.asarray(given.get("reset_mask", np.ones(self.num_envs, bool)))
         if "levels" not in given and seed is None:  # ended rows have taken their next level
             here = zip(self.envs.levels, self.over, strict=True)
             given["levels"] = [level if over else None for level, over in here]

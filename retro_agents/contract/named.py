@@ -32,9 +32,7 @@ def check_mode(mode: str | None, metadata: Mapping[str, Any]) -> None:
 
 
 def rendered(env: gymnasium.Env, mode: str | None) -> gymnasium.Env:
-    """The environment with a render mode: "rgb_array", "human" (a window), or None. Raises
-    ValueError if the mode is unknown."""
-    check_mode(mode, ENTRY_METADATA)
+    """The environment with a render mode: "rgb_array", "human" (a window), or None."""
     env.unwrapped.render_mode = "rgb_array" if mode == "human" else mode
     return gymnasium.wrappers.HumanRendering(env) if mode == "human" else env
 

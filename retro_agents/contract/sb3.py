@@ -28,6 +28,7 @@ class SB3VecEnv(VecEnv):
     def __init__(self, envs: Any, *, seed: int | None = None) -> None:
         self.envs = envs
         self.gained = np.zeros(envs.num_envs)
+        self.actions: NDArray[np.int64] = np.zeros(envs.num_envs, np.int64)
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self.metadata = {**self.metadata, **envs.metadata}  # render_fps, for films
         if seed is not None:
@@ -49,12 +50,13 @@ class SB3VecEnv(VecEnv):
         return obs
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
-        """Begin a step: actions [N]."""
-        self.envs.step_async(actions)
+        """Keep the actions [N] for `step_wait`, which follows at once."""
+        self.actions = actions
 
     def step_wait(self) -> Any:
-        """End the step: observations uint8 [N,C,H,W], rewards float32 [N], ends [N], infos."""
-        obs, rewards, terminated, truncated, infos = self.envs.step_wait()
+        """A step: observations uint8 [N,C,H,W], rewards float32 [N], ends [N], infos. Ctrl-C closes
+        the environments."""
+        obs, rewards, terminated, truncated, infos = self.envs.step(self.actions)
         self.gained += rewards
         each: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         records = {episode["env"]: episode for episode in ended_episodes(infos)}

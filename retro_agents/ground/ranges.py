@@ -29,12 +29,19 @@ Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
+def plain(value: Any) -> Any:
+    """NumPy's numbers, such as those of `np.linspace`, as Python's; other values as they are."""
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
 def check(config: Any) -> None:
-    """Checks a dataclass made in Python. Raises UserError if a field has a wrong type or range."""
+    """Checks a dataclass made in Python, and makes its numbers `plain`. Raises UserError if a field
+    has a wrong type or range."""
     for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
+        value = plain(getattr(config, field.name))
         if dataclasses.is_dataclass(value):  # a section has checked itself
             continue
+        object.__setattr__(config, field.name, value)
         try:
             msgspec.convert(value, field.type)
         except msgspec.ValidationError:

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import bad_value
+from retro_agents.ground.ranges import bad_value, plain
 from retro_agents.run.fields import (
     Place,
     answer,
@@ -101,7 +101,7 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
     for field in dataclasses.fields(cls):
         if field.name not in values:
             continue
-        value, hint = values[field.name], field.type
+        value, hint = plain(values[field.name]), field.type
         try:
             value = _number(value, hint)
             whole[field.name] = msgspec.convert(value, hint, strict=False, dec_hook=_decode_hook)

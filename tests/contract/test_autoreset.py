@@ -54,6 +54,6 @@ def test_a_row_that_is_not_reset_keeps_its_last_observation():
     envs.reset(seed=1)
     for _ in range(5):
         last = envs.step(np.ones(2, int))[0].copy()
-    obs, _ = envs.reset(options={"reset_mask": np.array([True, False])})
+    obs, _ = envs.reset(options={"reset_mask": [True, False]})
     np.testing.assert_array_equal(obs[1], last[1])
     assert (obs[0] != last[0]).any()

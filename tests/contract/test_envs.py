@@ -194,3 +194,12 @@ def test_states_of_other_pictures_are_refused(other, closed):
 def test_seeds_of_rows_do_not_depend_on_how_many_there_are():
     assert row_seeds(4, 3) == row_seeds(4, 8)[:3]
     assert len(set(row_seeds(4, 8) + row_seeds(5, 8))) == 16
+
+
+@pytest.mark.parametrize("kind", ["retro", "native"])
+def test_rows_that_are_first_reset_apart_play_as_if_reset_together(make, kind):
+    apart, together = make(kind), make(kind)
+    for mask in ([True, False], [False, True]):
+        apart.reset(options={"reset_mask": mask})
+    together.reset()
+    assert_same(played(apart, 30, seed=0), played(together, 30, seed=0))

@@ -3,8 +3,10 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Share, check
 from retro_agents.run.command_line import load_config, load_run_config
@@ -62,6 +64,14 @@ def test_no_arguments_give_the_defaults(presets: Path) -> None:
 def test_a_number_is_read_as_python_spells_it(presets: Path, text: str) -> None:
     for whole in ("1e2", "+100"):
         assert load(presets, "--share", text, "--num-envs", whole) == Small(share=0.5, num_envs=100)
+
+
+def test_numbers_of_numpy_are_taken_as_pythons() -> None:
+    config = EnvConfig(stick_probability=np.float64(0.5), episode_steps=np.int64(7))
+    assert repr(config) == repr(EnvConfig(stick_probability=0.5, episode_steps=7))
+    assert repr(replaced(config, episode_steps=np.int64(9)).episode_steps) == "9"
+    with pytest.raises(UserError, match=r"stick_probability 1\.5: expected a number from 0 to 1"):
+        EnvConfig(stick_probability=np.float64(1.5))
 
 
 def test_flags_win_over_file_over_preset_over_defaults(presets: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from retro_agents.contract.named import ENTRY_METADATA, OneRow, check_known, check_mode, rendered
 from retro_agents.games.procgen.games import GAMES, PREFIX
@@ -33,7 +34,8 @@ def register_games() -> None:
 
 def make_game(game: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
     """One game, whose level is drawn anew for each episode. settings: fields of ProcgenConfig.
-    Raises TypeError if one is unknown."""
+    Raises TypeError if one is unknown, or ValueError if the render_mode is."""
+    check_mode(render_mode, ENTRY_METADATA)
     drawn = int(np.random.SeedSequence().generate_state(1)[0])  # until a reset gives a seed
     return rendered(OneRow(_games(game, 1, drawn, settings)), render_mode)
 
@@ -42,11 +44,23 @@ make_game.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymna
 
 
 def make_games(
-    game: str, *, num_envs: int, seed: int = 0, render_mode: None = None, **settings: Any
+    game: str,
+    *,
+    num_envs: int,
+    seed: int = 0,
+    render_mode: None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    **settings: Any,
 ) -> VectorEnv:
-    """Many environments of a game, which draw no pictures but their observations. Raises ValueError
-    if a render_mode is given."""
+    """Many environments of a game, which draw no pictures but their observations, and whose ended
+    rows begin again at once. Raises ValueError if a render_mode or another autoreset_mode is
+    given."""
     check_mode(render_mode, {"render_modes": []})
+    if AutoresetMode(autoreset_mode) is not AutoresetMode.SAME_STEP:
+        raise ValueError(
+            "rows of Procgen cannot be reset singly, so they are SameStep: for another mode give "
+            'vectorization_mode="sync", vector_kwargs={"autoreset_mode": …}'
+        )
     return _games(game, num_envs, seed, settings)
 
 

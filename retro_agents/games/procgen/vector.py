@@ -26,9 +26,8 @@ TAKES = 1 << 20
 
 
 def pool_seed(seed: int) -> int:
-    """A seed as EnvPool takes it, of 31 bits. Small ones, as people give, stay as they are, so that
-    neighbours differ; `row_seeds` makes larger ones, whose last bit is dropped."""
-    return seed if seed < 1 << 16 else seed >> 1 & 0x7FFF_FFFF
+    """A seed as EnvPool takes it, of 31 bits: the last ones, so that neighbours differ."""
+    return seed & 0x7FFF_FFFF
 
 
 class ProcgenVectorEnv(VectorBase):
@@ -78,7 +77,8 @@ class ProcgenVectorEnv(VectorBase):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
-        """Begin new episodes in all rows; seeds open new pools. See `contract.envs.VectorEnv`."""
+        """Begin new episodes in all rows; seeds open new pools, in which a row whose seed is None
+        draws its own. See `contract.envs.VectorEnv`."""
         self.assert_open()
         if unknown := sorted({"reset_mask", "levels"} & {*(options or {})}):
             raise ValueError(f"options[{unknown[0]!r}]: rows of Procgen cannot be reset singly")
@@ -89,11 +89,12 @@ class ProcgenVectorEnv(VectorBase):
                 infos, {"episode_record": self.episode(row, finished=False)}, row
             )
         if seed is not None:
-            given = seed if isinstance(seed, list) else row_seeds(int(seed), self.num_envs)
-            assert isinstance(given, list) and len(given) == self.num_envs, "a seed per row"
-            self.begin(
-                [old if new is None else new for old, new in zip(self.seeds, given, strict=True)]
-            )
+            given: Any = seed
+            if isinstance(seed, (int, np.integer)):
+                given = row_seeds(int(seed), self.num_envs)
+            assert len(given) == self.num_envs, "a seed per row"
+            drawn = [int(rng.integers(1 << 31)) for rng in self.rngs]
+            self.begin([a if b is None else b for a, b in zip(drawn, given, strict=True)])
         for pool in self.pools:
             self.start(pool, pool.rows)
         return self.frames.observations(np.arange(self.num_envs)), infos

@@ -78,8 +78,11 @@ def add_custom_folders(folders: list[str]) -> None:
 def full_name(game: str) -> str:
     """The game's stable-retro name: adds the '-v0' that the names of 2018 lack. Raises UserError if
     the game is unknown, or ModuleNotFoundError if stable-retro may know it and is missing."""
+    names = (game, f"{game}-v0")
+    if games().keys().isdisjoint(names):
+        games.cache_clear()  # it may have been made since, as by another cell of a notebook
     known = games()
-    for name in (game, f"{game}-v0"):
+    for name in names:
         if name in known:
             return name
     if not game.startswith("BrambleDash"):

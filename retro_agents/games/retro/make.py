@@ -12,7 +12,7 @@ from retro_agents.games.retro import wrappers
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import ContestEnv
 from retro_agents.games.retro.engine import check_rules
-from retro_agents.games.retro.integrations import check_playable, is_native
+from retro_agents.games.retro.integrations import check_playable, full_name, is_native
 from retro_agents.games.retro.levels import Level, parse_level, parse_levels
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.native_env import NativeContestEnv, NativeEnv
@@ -58,8 +58,10 @@ def make_contest_env(
 
 
 def as_level(level: Level | str) -> Level:
-    """The level, given itself or by name."""
-    return parse_level(level) if isinstance(level, str) else level
+    """The level, given itself or by name, with its game's full name."""
+    if isinstance(level, str):
+        return parse_level(level)
+    return Level(full_name(level.game), level.state)
 
 
 def as_path(record_dir: Path | str | None) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ class NativeVectorEnv(VectorBase):
         levels: list[list[Level]],
         *,
         config: EnvConfig,
-        seed: Seeds,
+        seed: Sequence[int | None],
         rotate_every: int,
         record_dir: Path | None,
         threads: int = 0,
@@ -50,7 +50,7 @@ class NativeVectorEnv(VectorBase):
         super().__init__(count, config.spec())
         self.metadata |= metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
-        self.seed: Seeds = seed
+        self.seeds = [*seed]
         self.sent_shape = self.env_spec.observation_shape
         self.scale = POINTS * config.reward_scale
         threads = max(1, min(threads or min(free_cores(), count // GAMES_A_THREAD), count))
@@ -93,12 +93,12 @@ class NativeVectorEnv(VectorBase):
         """As RetroVectorEnv's."""
         self.assert_idle()
         infos: Infos = {}
-        starts = [*row_starts(self.num_envs, self.seed if seed is None else seed, options)]
+        starts = [*row_starts(self.num_envs, self.seeds if seed is None else seed, options)]
         for *_, level in starts:
             if level is not None and level not in self.parts[0].games.cartridge.acts:
                 raise UserError(f"{level} is not a level of this environment's games")
-        self.seed = None
         for i, begin, level in starts:
+            self.seeds[i] = None
             part, k = self.row(i)
             if part.games.game[k]["steps"]:
                 infos = self._add_info(infos, {"episode_record": part.episode(k)}, i)
@@ -179,7 +179,7 @@ class NativeVectorEnv(VectorBase):
             part, k = self.row(i)
             part.restore(k, state)
         self.name_levels(range(self.num_envs))
-        self.seed = None
+        self.seeds = [None] * self.num_envs
         return self.observations()
 
     def send_newest_frames(self) -> None:

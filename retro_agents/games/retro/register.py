@@ -72,10 +72,12 @@ class RandomLevel(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 def make_level(levels: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
     """Gymnasium's entry to `make_env`. levels: one, or several of which each episode plays one.
-    settings: fields of EnvConfig. Raises TypeError if one is unknown."""
+    settings: fields of EnvConfig. Raises TypeError if one is unknown, or ValueError if the
+    render_mode is."""
     from retro_agents.games.retro.levels import parse_levels
     from retro_agents.games.retro.make import make_env
 
+    check_mode(render_mode, ENTRY_METADATA)  # before an emulator is open, the only one
     config, found = config_of(settings), parse_levels(levels)
     env = make_env(found[0], config)
     return rendered(RandomLevel(env, found) if len(found) > 1 else env, render_mode)
@@ -100,9 +102,9 @@ def make_levels(
     from retro_agents.games.retro.make import make_vec
 
     check_mode(render_mode, METADATA)
+    mode = AutoresetMode(autoreset_mode)
     envs = make_vec(levels, config_of(settings), num_envs=num_envs, seed=seed)
     envs.render_mode = render_mode
-    mode = AutoresetMode(autoreset_mode)
     return envs if mode is AutoresetMode.SAME_STEP else Autoreset(envs, mode)
 
 

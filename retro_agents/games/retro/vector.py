@@ -56,7 +56,7 @@ def row_starts(
     num_envs: int, seed: Seeds, options: dict[str, Any] | None
 ) -> list[tuple[int, int | None, Level | None]]:
     """Parses the arguments of `reset`: (row, its seed, its level) of each row to reset. Raises
-    ValueError if the mask is not bool [N]."""
+    ValueError if the mask is not bool [N], or the levels are not N."""
     options = options or {}
     seeds: Sequence[int | None]
     if isinstance(seed, (int, np.integer)):
@@ -64,7 +64,9 @@ def row_starts(
     else:
         seeds = [None] * num_envs if seed is None else seed
     names = options.get("levels", [None] * num_envs)
-    assert len(seeds) == len(names) == num_envs, f"{len(seeds)} seeds for {num_envs} workers"
+    assert len(seeds) == num_envs, f"{len(seeds)} seeds for {num_envs} workers"
+    if isinstance(names, str) or len(names) != num_envs:
+        raise ValueError(f"options['levels'] is {names!r}: expected a list of {num_envs} levels")
     mask = np.asarray(options.get("reset_mask", np.ones(num_envs, bool)))
     if mask.dtype != bool or mask.shape != (num_envs,):
         got = f"{mask.dtype} {list(mask.shape)}"
@@ -73,7 +75,7 @@ def row_starts(
         (
             i,
             None if (begin := seeds[i]) is None else int(begin),  # NumPy's too
-            parse_level(names[i]) if names[i] else None,
+            parse_level(str(names[i])) if names[i] else None,
         )
         for i in np.flatnonzero(mask).tolist()
     ]
@@ -95,14 +97,14 @@ class RetroVectorEnv(VectorBase):
         levels: list[list[Level]],
         *,
         config: EnvConfig,
-        seed: Seeds,
+        seed: Sequence[int | None],
         rotate_every: int,
         record_dir: Path | None,
     ) -> None:
         super().__init__(len(levels), config.spec())
         self.metadata |= metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
-        self.seed: Seeds = seed
+        self.seeds = [*seed]
         self.obs = np.zeros((self.num_envs, *self.env_spec.observation_shape), np.uint8)
         self.stepping: set[int] = set()
         self.connections: list[Connection] = []
@@ -187,19 +189,19 @@ class RetroVectorEnv(VectorBase):
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin new episodes. Returns (observations [N, C, H, W] of all, infos with the levels).
 
-        seed: one for all, or one per worker; by default, the first reset uses make_vec's. options:
-        "reset_mask" bool [N], "levels": see `contract.envs.VectorEnv`. Raises UserError for an
-        unknown level.
+        seed: one for all, or one per worker; by default, a worker's first reset uses make_vec's.
+        options: "reset_mask" bool [N], "levels": see `contract.envs.VectorEnv`. Raises UserError
+        for an unknown level.
         """
-        first = self.seed if seed is None else seed
+        first = self.seeds if seed is None else seed
         starts = {
             i: {"seed": begin, "level": level and (level.game, level.state)}
             for i, begin, level in row_starts(self.num_envs, first, options)
         }
         answers = self.ask("reset", starts)
-        self.seed = None
         infos: Infos = {}
         for i, answer in zip(starts, answers, strict=True):
+            self.seeds[i] = None
             self.obs[i], self.levels[i] = self.image(answer["obs"]), answer["level"]
             if answer["episode"]:
                 infos = self._add_info(infos, {"episode_record": answer["episode"]}, i)
@@ -255,7 +257,7 @@ class RetroVectorEnv(VectorBase):
             raise UserError("the saved run was played natively: resume with --backend native")
         self.levels = self.ask("restore", dict(enumerate(states)))
         self.obs[:] = [self.image(state["obs"]) for state in states]
-        self.seed = None
+        self.seeds = [None] * self.num_envs
         return self.obs.copy()
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -43,6 +43,9 @@ def test_many_are_made_by_the_same_name():
         gymnasium.make_vec(ID, num_envs=3, render_mode="rgb_array")
     with pytest.raises(TypeError, match="num_levels"):
         gymnasium.make_vec(ID, num_envs=3, levels=5)
+    gymnasium.make_vec(ID, num_envs=3, autoreset_mode="SameStep").close()
+    with pytest.raises(ValueError, match="vectorization_mode"):
+        gymnasium.make_vec(ID, num_envs=3, autoreset_mode="NextStep")
 
 
 def test_environments_made_one_by_one_play_other_levels():

@@ -34,6 +34,16 @@ def test_splits_are_the_contests_and_brambles_can_be_played():
     assert levels == {Level(game, state) for game in custom for state in states(game)}
 
 
+def test_a_cartridge_that_is_made_while_the_process_runs_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("retro_agents.games.retro.integrations.OWN_GAMES", tmp_path)
+    with pytest.raises(UserError, match="unknown game"):
+        full_name("Made")
+    (tmp_path / "Made-v0").mkdir()
+    (tmp_path / "Made-v0" / "data.json").touch()
+    assert full_name("Made") == "Made-v0"
+    games.cache_clear()
+
+
 def test_levels_are_separated_by_commas_and_a_missing_scenario_names_others():
     game = "SonicTheHedgehog-Genesis-v0"
     assert full_name("SonicTheHedgehog-Genesis") == game  # as in 2018

@@ -254,3 +254,11 @@ def test_steps_at_the_wrong_time_or_of_no_action_say_what_is_wrong(bramble):
         for use in (lambda env=env, action=action: env.step(action), env.reset):
             with pytest.raises((ResetNeeded, RuntimeError), match="is closed: make another"):
                 use()
+
+
+def test_a_refused_render_mode_leaves_no_emulator_open():
+    settings = {**SMALL, "backend": "emulator"}
+    with pytest.raises(ValueError, match="render_mode") as refused:
+        gymnasium.make(ID, **{**settings, "render_mode": "ansi"})
+    gymnasium.make(ID, **settings).close()  # while the error keeps what it came from
+    assert refused.tb is not None

@@ -33,6 +33,20 @@ def test_many_environments_are_one_of_its_own():
     envs.close()
 
 
+def test_ctrl_c_in_a_step_closes_them_and_says_so(monkeypatch):
+    envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2)
+    envs.reset()
+
+    def pressed():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(envs.envs, "step_wait", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        envs.step([1, 1])
+    with pytest.raises(Exception, match="closed: make another"):
+        envs.reset()
+
+
 def test_its_wrappers_take_them(tmp_path):
     envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2, render_mode="rgb_array")
     assert envs.has_attr("levels") and not envs.has_attr("nonsense")

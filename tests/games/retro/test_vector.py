@@ -111,6 +111,10 @@ def test_wrong_seeds_and_left_out_workers_are_refused_and_observations_stay(eith
     for seeds in ([1], [1, 2, 3]):
         with pytest.raises(AssertionError, match=f"{len(seeds)} seeds for 2 workers"):
             envs.reset(seed=seeds)
+    for levels in ([str(level)], str(level)):
+        with pytest.raises(ValueError, match="expected a list of 2 levels"):
+            envs.reset(options={"levels": levels})
+    envs.reset(options={"levels": [level, str(level)]})
     envs.reset(seed=np.int64(3))
     first, _ = envs.reset(seed=list(np.arange(2)))
     kept = first.copy()
