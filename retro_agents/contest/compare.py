@@ -18,14 +18,15 @@ from retro_agents.contest.match.folder import facts_of, read_facts
 from retro_agents.contest.match.scores import ContestScores, read_scores
 from retro_agents.contest.stored import read_evaluation, read_stored, shipped, stored_file
 from retro_agents.contract.envs import CONTEST_RETURNS
+from retro_agents.games.procgen.games import GAMES
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
-from retro_agents.ground.files import folders_of
+from retro_agents.ground.files import complete_checkpoints, folders_of, step_of
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.results import store
-from retro_agents.ground.statistics import Interval, Runs
+from retro_agents.ground.statistics import ANYWHERE, Interval, Runs
 from retro_agents.judging.score import interval_text, read_episodes
-from retro_agents.judging.tables import terminal_table
+from retro_agents.judging.tables import number, span, terminal_table
 from retro_agents.run.agents import is_package
 from retro_agents.run.agents import shipped as shipped_agent
 from retro_agents.run.command_line import parse_command
@@ -79,7 +80,7 @@ def runs_of(entry: str) -> Runs:
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
     used: set[int] = set()
-    for number, folder in enumerate(map(Path, folders_of(entry))):
+    for place, folder in enumerate(map(Path, folders_of(entry))):
         if not there(folder / "episodes.csv"):
             if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
@@ -92,8 +93,8 @@ def runs_of(entry: str) -> Runs:
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
         config = folder / "config.json"
-        seed = int(read_file(config, what=str(config)).get("seed", number))
-        seed = seed if seed not in used else -1 - number
+        seed = int(read_file(config, what=str(config)).get("seed", place))
+        seed = seed if seed not in used else -1 - place
         used.add(seed)
         for level, values in returns.items():
             found.setdefault(level, {})[seed] = math.fsum(values) / len(values)
@@ -121,8 +122,23 @@ def contest_of(entry: str) -> ContestScores | None:
     return read_stored(stored)[1] if stored else None
 
 
-def remarks(contests: Mapping[str, ContestScores]) -> list[str]:
-    """What a reader must know of the contests in a comparison, by their labels."""
+def budgets(entry: str) -> list[tuple[int, int]]:
+    """Of each run of an entry: the steps of its newest checkpoint, and those that it was to have.
+    One without a checkpoint counts as whole."""
+    found = []
+    for folder in map(Path, folders_of(entry)):
+        if there(folder / "episodes.csv") and there(config := folder / "config.json"):
+            whole = int(read_file(config, what=str(config)).get("timesteps", 0))
+            saved = complete_checkpoints(folder / "checkpoints")
+            found.append((step_of(saved[-1]) if saved else whole, whole))
+    return found
+
+
+def remarks(
+    contests: Mapping[str, ContestScores], runs: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[str]:
+    """What a reader must know of the contests and runs in a comparison, by their labels. runs: from
+    `budgets`."""
     lines = []
     for label, one in contests.items():
         planned = len(one.played) + len(one.missing)
@@ -131,18 +147,35 @@ def remarks(contests: Mapping[str, ContestScores]) -> list[str]:
                 f"{label}: {cut} of {planned} runs did not play all their steps; what they reached "
                 "counts."
             )
+    for label, each in runs.items():
+        if cut := sum(done < whole for done, whole in each):
+            lines.append(
+                f"{label}: {cut} of {len(each)} runs have not played all their steps; what they "
+                "reached counts."
+            )
     steps = {
         label: max(one.limits.get("timesteps", 0) for one in contest.played)
         for label, contest in contests.items()
     }
-    if len(set(steps.values())) > 1:
-        each = ", ".join(f"{label} {count:,.0f}" for label, count in steps.items())
-        lines.append(f"Their steps per level differ: {each}.")
+    total = {label: max(whole for _, whole in each) for label, each in runs.items() if each}
+    for what, counts in (("steps per level", steps), ("steps", total)):
+        if len(set(counts.values())) > 1:
+            own = ", ".join(f"{label} {count:,.0f}" for label, count in counts.items())
+            lines.append(f"Their {what} differ: {own}.")
     roms = set[tuple[str, str]]().union(*(one.roms for one in contests.values()))
     games = [game for game, _ in roms]
     if several := sorted({game for game in games if games.count(game) > 1}):
         lines.append(f"They played different ROMs of {', '.join(several)}: do not compare them.")
     return lines
+
+
+def lacking(label: str, runs: Runs) -> str:
+    """What a reader must know of the seeds that lack levels; "" if none does."""
+    every, whole = set[int]().union(*runs.values()), len(statistics.seed_means(runs))
+    if whole == len(every):
+        return ""
+    what = "the mean and the interval are theirs" if whole else "there is no interval"
+    return f"{label}: {whole} of {len(every)} seeds have all {len(runs)} levels, so {what}."
 
 
 def labels_of(entries: Sequence[str]) -> dict[str, str]:
@@ -164,30 +197,37 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
             "`retro-agents evaluate` and `retro-agents contest run` let an agent play others"
         )
     runs = {label: {level: r[level] for level in sorted(levels)} for label, r in entries.items()}
+    procgen = {level.partition(":")[0] for level in levels} & {*GAMES}
+    within = ANYWHERE if procgen else CONTEST_RETURNS  # fruitbot's can be negative
     first, found = next(iter(runs.values())), []
     for label, own in runs.items():
         sample, theirs = statistics.seed_means(own), statistics.seed_means(first)
         mean, apart = statistics.mean(own), statistics.mean(own) - statistics.mean(first)
-        interval = statistics.t_interval(sample, within=CONTEST_RETURNS)
-        apart_interval = statistics.welch_interval(sample, theirs, within=CONTEST_RETURNS)
+        interval = statistics.t_interval(sample, within=within)
+        apart_interval = statistics.welch_interval(sample, theirs, within=within)
         better = statistics.improvement(own, first), statistics.improvement_interval(own, first)
         seeds = len(sample) or max(map(len, own.values()))
         found.append(Compared(label, mean, interval, seeds, apart, apart_interval, *better))
     return found
 
 
+def shown_interval(interval: Interval) -> str:
+    """An interval of returns, with decimals if they are small; a dash if there is none."""
+    return span(interval).replace("−", "-") or "–"
+
+
 def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
     """The means, and what sets each entry apart from the first."""
     means, others = [], []
     for one in found:
-        interval = interval_text(one.interval)
-        means.append([one.label, f"{one.mean:,.0f}", interval, str(one.seeds)])
+        means.append([one.label, number(one.mean), shown_interval(one.interval), str(one.seeds)])
     for one in found[1:]:
         low, high = one.apart_interval
         unknown = math.isnan(low) and math.isnan(one.better_interval[0])
         better = "–" if unknown else f"{one.better:.2f}"
         shown = "yes" if low > 0.0 or high < 0.0 else "no"
-        cells = [f"{one.apart:+,.0f}", interval_text(one.apart_interval), shown, better]
+        apart = f"{'-' if one.apart < 0.0 else '+'}{number(abs(one.apart))}"
+        cells = [apart, shown_interval(one.apart_interval), shown, better]
         others.append([one.label, *cells, interval_text(one.better_interval, digits=2)])
     title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
     head = ["", "apart", "95 %", "shown", "P(better)", "95 %"]
@@ -219,17 +259,23 @@ def main(argv: Sequence[str] | None = None) -> None:
     labels = labels_of([*dict.fromkeys(config.entries)])
     entries = {label: runs_of(entry) for label, entry in labels.items()}
     found = compared(entries)
-    levels = len(set.intersection(*(set(runs) for runs in entries.values())))
+    shared = set.intersection(*(set(runs) for runs in entries.values()))
+    levels = len(shared)
     if config.out is not None:
         store(config.out, {"levels": levels, "entries": [*map(dataclasses.asdict, found)]})
     if config.plot is not None:
         draw(found, config.plot)
     for table in tables(found, levels=levels):
         Console().print(table)
-    contests = {label: contest_of(entry) for label, entry in labels.items()}
-    for line in remarks({label: one for label, one in contests.items() if one}):
+    contests = {label: one for label, entry in labels.items() if (one := contest_of(entry))}
+    runs = {label: budgets(entry) for label, entry in labels.items() if label not in contests}
+    for line in remarks(contests, runs):
         print(line)
-    if single := [one.label for one in found if one.seeds < 2]:
+    here = {label: {level: own[level] for level in shared} for label, own in entries.items()}
+    cut = {label: line for label, own in here.items() if (line := lacking(label, own))}
+    for line in cut.values():
+        print(line)
+    if single := [one.label for one in found if one.seeds < 2 and one.label not in cut]:
         print(
             f"An interval needs two seeds or more of each entry, and there is one of "
             f"{', '.join(single)}: join runs by commas, such as runs/a0,runs/a1, or play more: "

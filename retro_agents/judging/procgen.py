@@ -28,6 +28,7 @@ from retro_agents.ground.results import read_result, write_result
 from retro_agents.ground.seeding import aside
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.periodic import evaluate
+from retro_agents.judging.score import interval_text
 from retro_agents.judging.sight import PLAYS, measure
 from retro_agents.judging.tables import decimal, terminal_table
 from retro_agents.run.agents import find
@@ -193,15 +194,15 @@ def met_in_training(result: Mapping[str, Any]) -> list[str]:
 
 def shown(result: Mapping[str, Any]) -> Table:
     """The result as a table."""
-    title = f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps"
+    title = f"{result['run']}, {result['policy']}, {result['env_steps']:,} steps, "
+    title += f"{result['episodes']} episodes of each game"
     others = PLAYS[1:] if result.get("sight") else ()
-    head = ("game", "levels", "mean return", "95 % interval", "normalised", "episodes", *others)
+    head = ("game", "levels", "mean", "95 %", "normalised", *others)
     rows = [
         [
             *(game, levels, decimal(row["mean"], 2)),
-            " to ".join(decimal(end, 2) for end in row["interval"]),
+            interval_text(row["interval"], digits=2),
             decimal(row["normalised"]["paper"], 3),
-            str(len(row["returns"])),
             *(decimal(row["sight"][name]["mean"], 2) for name in others),
         ]
         for levels, games in result["sets"].items()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.markup import escape
@@ -32,12 +33,14 @@ def records(rows: Sequence[Mapping[str, str]], *, left: int = 1) -> str:
 def terminal_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
 ) -> Table:
-    """A table for a terminal, with `left` columns left-aligned. An empty row draws a line."""
+    """A table for a terminal, with `left` columns left-aligned, which are folded where there is too
+    little room. An empty row draws a line."""
     shown = Table(
         title=escape(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
     for i, name in enumerate(head):
-        shown.add_column(name, justify="left" if i < left else "right", no_wrap=True)
+        justify: Any = "left" if i < left else "right"
+        shown.add_column(name, justify=justify, no_wrap=i >= left, overflow="fold")
     for row in rows:
         if row:
             shown.add_row(*map(escape, row))
@@ -56,7 +59,9 @@ def number(value: float | None) -> str:
 
 
 def decimal(value: float, digits: int) -> str:
-    """A number with so many decimals, and no minus before a zero."""
+    """A number with so many decimals, and no minus before a zero; "" for nan."""
+    if math.isnan(value):
+        return ""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 

@@ -1,6 +1,7 @@
 """Runs, contests and stored results beside each other."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +113,42 @@ def test_the_names_of_many_runs_are_read_one_by_one(tmp_path, monkeypatch):
     for seed, name in enumerate(names):
         run_of(tmp_path / name, [("x", 100.0)], seed=seed)
     assert len(runs_of(",".join(names))["x"]) == 10
+
+
+def test_what_is_compared_fits_a_terminal_and_small_returns_have_decimals(tmp_path, capsys):
+    """Procgen's may be negative, too."""
+    entries = []
+    for low, name in ((-0.5, "ppo2-pretrained"), (0.3, "ppo2-from-scratch")):
+        runs = [
+            run_of(tmp_path / f"{name}-{seed}", [("fruitbot:0", low + 0.1 * seed)], seed=seed)
+            for seed in range(3)
+        ]
+        entries.append(",".join(runs))
+    main(entries)
+    said = capsys.readouterr().out
+    assert "…" not in said and "-0.4" in said.replace("−", "-") and "+0.8" in said
+    first, _ = compared({entry: runs_of(entry) for entry in entries})
+    assert first.interval[0] < -0.4
+
+
+def test_a_comparison_says_which_runs_are_unfinished_shorter_or_lack_levels(tmp_path, capsys):
+    runs = [
+        run_of(tmp_path / f"run{seed}", [(level, 100.0) for level in levels], seed=seed)
+        for seed, levels in enumerate(("XY", "XZ", "YZ"))
+    ]
+    whole = [
+        run_of(tmp_path / f"whole{seed}", [(level, 9.0 * seed) for level in "XYZ"], seed=seed)
+        for seed in range(2)
+    ]
+    for folder, steps in [*((run, 1_000) for run in runs), *((run, 5_000) for run in whole)]:
+        config = {"run": {"seed": int(folder[-1]), "timesteps": steps}}
+        Path(folder, "config.json").write_text(json.dumps(config))
+    saved = Path(whole[0], "checkpoints/step-000000500")
+    saved.mkdir(parents=True)
+    (saved / "meta.json").touch()
+    main([",".join(runs), ",".join(whole)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "whole0,whole1: 1 of 2 runs have not played all their steps" in said
+    assert "Their steps differ: run0,run1,run2 1,000, whole0,whole1 5,000." in said
+    assert "run0,run1,run2: 0 of 3 seeds have all 3 levels, so there is no interval." in said
+    assert "join runs" not in said

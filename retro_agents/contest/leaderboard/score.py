@@ -175,6 +175,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     config: Any = parse_command(ScoreConfig, argv, command="retro-agents leaderboard score")
     season = current_season(config.board)
     entries = [read_entry(folder) for folder in config.entries]
+    for entry in entries:
+        if entry.folder.resolve().parent != (config.board / "entries").resolve():
+            raise UserError(f"{entry.folder} is not in {config.board}/entries: give its --board")
     with stopped_in_order():
         for entry in entries:
             print(line(score(entry, season, config.board, workers=config.workers)), flush=True)

@@ -138,6 +138,12 @@ def test_a_full_temporary_folder_is_no_fault_of_the_entry(
     assert len(list((board.results / "unfinished").iterdir())) == 1
 
 
+def test_an_entry_of_another_board_is_not_scored(board, refused, tmp_path):
+    copy = shutil.copytree(board.entry(), tmp_path / "elsewhere" / "entries" / "mine")
+    assert f"{copy} is not in {board.root}/entries" in refused(board.score, copy)
+    assert not board.results.exists()
+
+
 def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
     folder = board.entry(onnx="net.onnx")
     shutil.copy(ROOT / "web" / "agents" / "rainbow.onnx", folder / "net.onnx")

@@ -12,11 +12,7 @@ from tests.runs import ROOT
 JOBS = yaml.safe_load((ROOT / ".github/workflows/leaderboard.yml").read_text())["jobs"]
 (SCRIPT,) = (step["run"] for step in JOBS["changed"]["steps"] if step.get("id") == "diff")
 STEPS = [*JOBS["score"]["steps"], *JOBS["check"]["steps"]]
-(TAKE,) = {
-    step["run"].splitlines()[-1]
-    for step in STEPS
-    if "pull request's entries" in step.get("name", "")
-}
+(TAKE,) = {step["run"] for step in STEPS if "pull request's entries" in step.get("name", "")}
 ENTRY = "entries/mine/entry.json"
 pytestmark = pytest.mark.skipif(not shutil.which("jq"), reason="the script needs jq")
 
@@ -85,9 +81,13 @@ def test_a_pull_request_brings_nothing_but_entries(changed, name):
     assert changed({ENTRY: '{"steps": 50000}', name: "b"}) is None
 
 
-def test_a_file_that_a_pull_request_deletes_is_not_scored(changed, tmp_path):
+def test_of_an_entry_that_changed_the_files_are_taken_and_the_old_result_is_not(changed, tmp_path):
     changed({"entries/mine/net": ""})
+    board = tmp_path / "leaderboard"
     begin = "git fetch -q . HEAD && git checkout -q HEAD^1 && test -f leaderboard/entries/mine/net"
-    subprocess.run(["bash", "-ec", f"{begin}\n{TAKE}"], cwd=tmp_path, check=True)
-    left = (tmp_path / "leaderboard" / "entries" / "mine").iterdir()
-    assert [path.name for path in left] == ["entry.json"]
+    (board / "results/2/mine").mkdir(parents=True)
+    (board / "results/2/mine/result.json").touch()
+    take = "\n".join(TAKE.splitlines()[1:])  # after what is fetched from the server
+    subprocess.run(["bash", "-ec", f"{begin}\n{take}"], cwd=tmp_path, check=True)
+    assert [path.name for path in (board / "entries/mine").iterdir()] == ["entry.json"]
+    assert [path.name for path in (board / "results/2").iterdir()] == ["old"]
