@@ -98,10 +98,16 @@ MEMORY = (
 """Parts of the messages of libraries that could not allocate memory."""
 
 
+REFUSED = {errno.EACCES, errno.EPERM, errno.ENAMETOOLONG}
+"""Errors of paths that this user may not look into, or that no file system takes."""
+
+
 def limit_of(error: Exception) -> str | None:
     """Returns a line about a limit of the system that the error comes from, or None."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return "no more files may be opened (ulimit -n): raise that limit, or give fewer --num-envs"
+    if isinstance(error, OSError) and error.errno in REFUSED and error.filename:
+        return f"{error.filename}: {error.strerror}; give another place, or change that one"
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError) or any(words in text.lower() for words in MEMORY):
         return (

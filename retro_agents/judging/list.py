@@ -19,7 +19,7 @@ from retro_agents.games.families import level_names
 from retro_agents.games.retro.levels import rows_of
 from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import CHECKPOINT, complete_checkpoints, step_of
+from retro_agents.ground.files import complete_checkpoints, step_of
 from retro_agents.ground.output import printable
 from retro_agents.judging.tables import number
 from retro_agents.run import provenance
@@ -104,10 +104,12 @@ def runs(folder: Path) -> Iterator[str]:
 
 
 def is_run(folder: Path, *, below: Path) -> bool:
-    """Whether a folder with a config is a run, and none of a contest in a folder below `below`."""
+    """Whether a folder with a config is a run, and none of a contest in a folder below `below`, nor
+    a copy that Ray keeps of a population's run."""
     above = [below / part for part in [*folder.relative_to(below).parents][:-1]]
-    saved = CHECKPOINT.fullmatch(folder.name) or folder.parent.name in ("checkpoints", "agent")
-    return not saved and not any((each / "contest.json").is_file() for each in above)
+    saved = (folder / "meta.json").is_file() or folder.parent.name == "checkpoints"
+    kept = re.fullmatch(r"checkpoint_\d+", folder.name)
+    return not (saved or kept or any((each / "contest.json").is_file() for each in above))
 
 
 def settings_of(config: Path) -> Mapping[str, Any]:

@@ -149,8 +149,10 @@ def known_agents() -> list[str]:
 def _registered() -> set[str]:
     """Names of the agents that installed distributions register. The current folder is left out,
     since anything may have been unpacked there."""
-    here = Path.cwd().resolve()
-    places = [place for place in sys.path if Path(place).resolve() != here]
+    places = sys.path
+    with contextlib.suppress(OSError):  # the current folder is gone
+        here = Path.cwd().resolve()
+        places = [place for place in sys.path if Path(place).resolve() != here]
     installed = metadata.distributions(path=places)
     return {point.name for one in installed for point in one.entry_points if point.group == GROUP}
 

@@ -153,9 +153,9 @@ def interruptible(
     path: Path | str, *, rank: int = 0, size: int = 1, hint: str = ""
 ) -> Iterator[Callable[[], bool]]:
     """Yields a function that says whether the loop should end and save a checkpoint: after Ctrl-C,
-    SIGTERM (as from a cluster whose time is up) or SIGHUP (as from a terminal that is closed). A
-    second signal ends the run at once. When it has ended after a signal, a KeyboardInterrupt says
-    how to resume.
+    SIGTERM (as from a cluster whose time is up) or SIGHUP (as from a terminal that is closed, which
+    sends it twice). A Ctrl-C after that ends the run at once. When it has ended after a signal, a
+    KeyboardInterrupt says how to resume.
 
     rank, size: in a run of several processes only rank 0 reacts to Ctrl-C; the others ignore it and
     stop when rank 0 does. The other signals stop all of them at once, without a checkpoint. hint:
@@ -164,7 +164,7 @@ def interruptible(
     signals: list[int] = []
 
     def press(number: int, _: object) -> None:
-        if rank:
+        if rank or (signals and number in ENDS):
             return
         if signals:
             raise KeyboardInterrupt

@@ -176,6 +176,9 @@ class EpisodeLog(AbstractContextManager):
         path = Path(run_dir) / "episodes.csv"
         self._table = Table(path, EPISODE_COLUMNS, resume_step=resume_step)
         self._recent: deque[Mapping[str, Any]] = deque(maxlen=100)
+        for row in _read_rows(path)[1][-100:]:  # of a run that is resumed
+            known = (name for name in ("r", "l", "progress", "finished") if row[name])
+            self._recent.append({**row, **{name: float(row[name]) for name in known}})
 
     def log(self, step: int, env: int, episode: Mapping[str, Any]) -> None:
         """episode: r (return), l (agent steps), level, finished; progress (0 to 1) if its family

@@ -35,6 +35,8 @@ SCORES = {
 """The same, and Procgen's normalised returns."""
 WIDE = 20.0
 """An axis is logarithmic if its largest value is at least so many times the smallest."""
+LONGEST = 240
+"""Most characters of a point's name, which is a folder's."""
 Point = dict[str, str]
 """Field -> value, as text."""
 
@@ -142,6 +144,11 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
         check_levels(found.run.levels, found.env)
         package.build(to_dict(found))
         name = ",".join(f"{field}={value}" for field, value in point.items())
+        if len(name) > LONGEST:
+            raise UserError(
+                f"--grid: a run's folder would be named {name[:40]}…, which is too long: give "
+                "fewer fields, or levels as CSV files: levels=a.csv,b.csv"
+            )
         for other, same in known.items():
             if found == same:
                 raise UserError(f"--grid: {name} is {other} a second time")

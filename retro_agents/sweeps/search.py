@@ -5,6 +5,7 @@ Source: Bergstra et al., Algorithms for Hyper-Parameter Optimization, NeurIPS 20
 stopped if its best score so far is below the median of the earlier trials at that step.
 """
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -100,6 +101,14 @@ def last_score(folder: Path, names: Sequence[str]) -> float:
     return float(np.mean(last or [*found.values()][-1:]))
 
 
+def mend(log: Path) -> None:
+    """Removes what a kill or a full disk left of Optuna's log: its lock, for which the next search
+    would wait, and a line that was cut off, which the next line would continue."""
+    log.with_name(f"{log.name}.lock").unlink(missing_ok=True)
+    if log.is_file():
+        os.truncate(log, log.read_bytes().rfind(b"\n") + 1)
+
+
 class Search:
     """The trials of one search: drawn by Optuna, trained, and reported to it."""
 
@@ -113,7 +122,9 @@ class Search:
         self.known = flat(asked)
         evaluates = asked.get("evaluation", {}).get("evaluate_every", 0)
         self.names = EVALUATED if evaluates else PLAYED
-        backend = JournalFileBackend(str(config.out / "trials.log"))
+        log = config.out.resolve() / "trials.log"  # its lock is a link to this path
+        mend(log)
+        backend = JournalFileBackend(str(log))
         self.study = optuna.create_study(
             study_name="search",
             storage=optuna.storages.JournalStorage(backend),

@@ -17,6 +17,16 @@ FILES = "no more files may be opened (ulimit -n): raise that limit, or give fewe
         (KeyboardInterrupt("--resume goes on"), 130, "interrupted; --resume goes on\n"),
         (KeyError("our own bug"), None, ""),  # keeps its traceback
         (OSError(errno.EMFILE, "Too many open files"), 2, f"error: {FILES}\n"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/x"),
+            2,
+            "error: /x: Permission denied;",
+        ),
+        (
+            OSError(errno.ENAMETOOLONG, "File name too long", "x"),
+            2,
+            "error: x: File name too long;",
+        ),
         (MemoryError(), 2, "error: no memory is left for this process"),
         (RuntimeError("can't start new thread"), 2, "error: no memory is left for this process"),
         (ImportError("x.so: failed to map segment"), 2, "error: no memory is left"),

@@ -56,6 +56,9 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
         run.checkpoints, agent="none", config={}, counters={"env_steps": 1200}, tensors={}
     )
     write_episodes(tmp_path / "episodes", [])  # a checkpoint, and no run
+    RunFolder.create(tmp_path / "a/population/1/checkpoint_000003", {"seed": 1})  # Ray's copy
+    save_checkpoint(tmp_path / "b/up", agent="none", config={}, tensors={})
+    shutil.move(next((tmp_path / "b/up").iterdir()), tmp_path / "pulled")  # from a hub
     RunFolder.create(tmp_path / "contest" / "Act1" / "seed-0" / "training", {"seed": 1})
     (tmp_path / "contest" / "contest.json").write_text("{}")
     assert list(listing.lines("runs", str(tmp_path))) == [

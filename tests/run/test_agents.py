@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.agents import GROUP, find, find_given
+from retro_agents.run.agents import GROUP, find, find_given, known_agents
 from retro_agents.run.checkpoint import load_agent, save_checkpoint
 from tests.runs import ROOT
 
@@ -77,3 +77,12 @@ def test_an_installed_package_is_an_agent_and_so_is_one_that_the_user_names(here
     assert load_agent(place / "mine") == 1
     package(here / "sonic", "sonic")
     assert find_given("sonic").load("sonic") == load_agent("sonic") == 1
+
+
+def test_agents_are_known_where_the_current_folder_is_gone(here):
+    known = known_agents()
+    gone = here / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    assert known_agents() == known

@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -96,6 +98,15 @@ def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path, monkeyp
     assert said() == ()
     write_json(tmp_path / "checkpoints" / "step-000000010" / "meta.json", {})
     assert said() == (f"--run-dir {tmp_path} --resume continues from the last checkpoint",)
+
+
+def test_a_terminal_that_is_closed_signals_twice_and_a_checkpoint_is_saved(tmp_path):
+    went_on = False
+    with pytest.raises(KeyboardInterrupt), interruptible(tmp_path) as interrupted:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGHUP)
+        went_on = interrupted()
+    assert went_on
 
 
 def test_numbered_folders_count_up_and_of_many_at_once_are_all_different(tmp_path):

@@ -186,6 +186,9 @@ def test_episodes_have_fixed_columns_and_resume(tmp_path):
     with EpisodeLog(tmp_path) as log:
         log.log(100, 0, EPISODE)
         log.log(200, 1, EPISODE | {"finished": True, "extra": 1})
+        whole = log.rollout()
+    with EpisodeLog(tmp_path, resume_step=200) as log:
+        assert log.rollout() == whole
     with EpisodeLog(tmp_path, resume_step=150) as log:
         log.log(160, 2, EPISODE | {"progress": np.float64(1.0), "finished": np.True_})
     assert (tmp_path / "episodes.csv").read_text() == (

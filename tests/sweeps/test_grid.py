@@ -129,6 +129,8 @@ def test_a_table_has_normalised_returns_and_says_of_what_its_deviations_are():
          "coinrun has no distribution mode"),
         ("ppo2", "fast", "BrambleWood.Act1", "augment=flip;rotat", "unknown --augment 'rotat'"),
         ("ppo2", "fast", "BrambleWood.Act1", "recurrent=none,lstm", "over time"),
+        ("ppo2", "fast", "", f"levels={','.join(['BrambleWood.Act1'] * 15)};BrambleWood.Act2",
+         "which is too long: give fewer fields, or levels as CSV files"),
     ],
 )  # fmt: skip
 def test_what_only_a_run_would_find_is_found_before_the_first(

@@ -147,3 +147,14 @@ def test_the_agents_own_runs_are_searched():
 def test_another_search_is_not_gone_on_with(played, refused):
     search_for("--trials", "1")
     assert "was begun with search" in refused(search_for, space="gamma=0.2:0.9")
+
+
+def test_a_search_goes_on_after_a_kill_or_a_full_disk_in_the_midst_of_its_log(played, tmp_path):
+    search_for("--trials", "1")
+    log = tmp_path / "runs/trials.log"
+    with log.open("a") as file:
+        file.write('{"op_code":7,"wor')
+    log.with_name("trials.log.lock").symlink_to(log)  # as Optuna has it
+    for trials in ("2", "3"):
+        search_for("--trials", trials)
+    assert len(played) == 3
