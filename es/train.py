@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if (count := processes()) > 1:
         raise UserError(
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
-            f"folder; for one run of all use `mpirun -n {count} python es/master.py …`"
+            f"folder; for one run of all use `mpirun -n {count} python -m es.master …`"
         )
     train_in_world(argv, World())
 

@@ -23,6 +23,7 @@ from retro_agents.run.agents import check_alike
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import from_dict
 from retro_agents.run.distrust import reading
+from retro_agents.run.fields import flag_with
 
 SEQUENCES = 100
 """Sequences remembered per level; the worst is removed for a new one."""
@@ -111,7 +112,7 @@ class JerkAgent:
         if config.learn_every and not actor.logits:
             raise UserError(
                 f"--learn-every is for policies with logits, not for {policy.package}'s values: "
-                f"leave it out; {policy.package}.train --init RUN learns from what the search found"
+                "leave it out; rainbow.train --init RUN learns from what the search found"
             )
         if config.memory_share > 0.0 and config.memory_key != "frames":
             if config.learn_every or keys is not None:
@@ -147,13 +148,14 @@ class JerkAgent:
         tensors, state = self.tensors(), self.state()
         save_checkpoint(folder, agent="jerk", config=self.config, tensors=tensors, state=state)
 
-    def restore(self, saved: Checkpoint) -> None:
-        """Restore a checkpoint's sequences and policy. Raises UserError if they do not fit."""
+    def restore(self, saved: Checkpoint, *, policy: bool = True) -> None:
+        """Restore a checkpoint's sequences and, unless another one replaces it, its policy. Raises
+        UserError if they do not fit."""
         made = saved.of("jerk").config_as(JerkConfig)
         check_alike(made.env, self.config.env, source=saved.folder, wider=True)
         self.sequences.restore(saved.state["sequences"])
-        if (policy := policy_of(saved, device=self.device)) is not None:
-            self.take(policy, keys=saved.tensors.get("keys"))
+        if policy and (found := policy_of(saved, device=self.device)) is not None:
+            self.take(found, keys=saved.tensors.get("keys"))
 
     def memory_arrays(self) -> dict[str, NDArray]:
         """The episodic memory for a run's checkpoint, as named arrays."""
@@ -187,13 +189,13 @@ class JerkAgent:
         named = load_checkpoint(source) if source else None
         if saved is not None and saved.agent == "jerk":
             with reading(saved.folder):
-                self.restore(saved)
+                self.restore(saved, policy=named is None)
                 self.restore_memory(saved)
                 self.sequences.forget_recordings()
         elif saved is not None and named is not None:
             raise UserError(
-                f"{init} and {source} both give a policy: give --policy {init} without --init, "
-                "or in a contest --policy '' beside --checkpoint"
+                f"{init} and {source} both give a policy: give {flag_with('policy', init)} without "
+                "--init, or in a contest --policy '' beside --checkpoint"
             )
         elif saved is not None:
             named = saved

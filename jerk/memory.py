@@ -106,6 +106,12 @@ class SequenceMemory:
             for sequence in sequences:
                 sequence.recording = ""
 
+    def rename(self, level: str, name: str) -> None:
+        """Know a level by another name from now on, unless that one is known."""
+        if level in self.starts and name not in self.starts:
+            self.starts[name] = self.starts.pop(level)
+            self.levels[name] = self.levels.pop(level, [])
+
     def numbered(self, level: str, number: int) -> StoredSequence | None:
         """The sequence with this number, or None if it was forgotten."""
         return next((s for s in self.levels.get(level, ()) if s.number == number), None)

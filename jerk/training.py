@@ -87,6 +87,8 @@ class Training(RunState):
         self.agent.start_from(init)
         self.make_learner()
         obs, _ = envs.reset(seed=self.config.run.seed)
+        for image, level in zip(obs, envs.levels, strict=True):  # init may know it by another name
+            self.sequences.rename(self.agent.recognise(image), level)
         self.begin(obs, envs.levels)
         return obs
 

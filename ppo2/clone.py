@@ -32,7 +32,7 @@ from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
 from retro_agents.nets.settings import NetSettings
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import to_dict
-from retro_agents.run.fields import field
+from retro_agents.run.fields import field, flag_with
 from retro_agents.run.folder import RunFolder, interruptible
 from retro_agents.run.metrics import Metrics
 from retro_agents.run.optimiser import AdamW
@@ -248,8 +248,9 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
             config, levels=learned_levels(demonstrations.levels, config.env)
         )
     student, run_dir = Student(config), config.run_dir
-    instead = f"beside it --init {run_dir}, to start from its policy"
-    hint = f"its policy is saved: --init {run_dir} and another --run-dir start from it"
+    init = flag_with("init", run_dir)
+    instead = f"beside it {init}, to start from its policy"
+    hint = f"its policy is saved: {init} and another --run-dir start from it"
     folder = RunFolder.create(run_dir, config, instead=instead)
     with (
         recorded(folder.path, "ppo2", env_steps=0),

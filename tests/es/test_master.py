@@ -115,7 +115,7 @@ def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch
         with monkeypatch.context() as patch:
             patch.setenv(name, "4")
             said = refused(main, ["--levels", "nowhere"])
-            assert "use `mpirun -n 4 python es/master.py …`" in said
+            assert "use `mpirun -n 4 python -m es.master …`" in said
 
 
 CLAIMS = """

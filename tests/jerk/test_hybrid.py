@@ -202,6 +202,10 @@ def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course
     agent = Training(preset("parts", policy=named), 2).agent
     agent.start_from(tmp_path / "jerk")
     assert isinstance(agent.policy.actor, RainbowAgent) and len(agent.sequences) > 0
+    # What would be replaced need not fit.
+    shared = {"timesteps": 200, "policy": saved_agent("ppo2", tmp_path / "other")}
+    run(course(2), preset("entry-rainbow", policy=named, timesteps=200), tmp_path / "values")
+    Training(preset("entry-learning", **shared), 2).agent.start_from(tmp_path / "values")
     with pytest.raises(UserError, match="both give a policy"):
         Training(preset("parts", policy=named), 2).agent.start_from(named)
     agent = Training(preset("parts"), 2).agent

@@ -113,7 +113,7 @@ def test_init_goes_on_with_a_net_in_another_folder(tmp_path):
 def test_ctrl_c_saves_the_policy_so_far(corridor, tmp_path, expert, monkeypatch, capsys):
     write_episodes(tmp_path / "shown", [demonstrated()])
     source = {"expert": True} if expert else {"demonstrations": str(tmp_path / "shown")}
-    config = replaced(QUICK, **source, steps=400, run_dir=str(tmp_path / "run"))
+    config = replaced(QUICK, **source, steps=400, run_dir=str(tmp_path / "my run"))
     learn, trained = Student.update, []
 
     def update(student, demonstrations):
@@ -123,14 +123,14 @@ def test_ctrl_c_saves_the_policy_so_far(corridor, tmp_path, expert, monkeypatch,
         return learn(student, demonstrations)
 
     monkeypatch.setattr(Student, "update", update)
-    with pytest.raises(KeyboardInterrupt, match=f"--init {config.run_dir} and another"):
+    with pytest.raises(KeyboardInterrupt, match=f"--init '{config.run_dir}' and another"):
         clone(config, Lessons(config, corridor(2), Guide()) if expert else None)
     assert "saving a checkpoint" in capsys.readouterr().err
     assert trained[0].updates == 7
     weights = load_agent(config.run_dir).net.state_dict()
     assert all(torch.equal(weights[k], v) for k, v in trained[0].agent.net.state_dict().items())
-    assert read_columns(tmp_path / "run/metrics.csv")["accuracy"].shape == (1,)
-    (start,) = provenance.read(tmp_path / "run")
+    assert read_columns(tmp_path / "my run/metrics.csv")["accuracy"].shape == (1,)
+    (start,) = provenance.read(tmp_path / "my run")
     assert start["agent"] == "ppo2" and start["ended"]
 
 
