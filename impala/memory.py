@@ -3,12 +3,13 @@
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.experience.rollouts import Rollout
+from retro_agents.ground.arrays import Rows, whole
 from retro_agents.run.run import EndedEpisode
 
 
@@ -60,17 +61,22 @@ OF_STEPS = ("obs", "starts", "actions", "logp", "rewards", "terminated", "ended"
 """Arrays whose second axis is the environments."""
 
 
-def joined(parts: Sequence[Sequences]) -> Sequences:
-    """Joins parts of equally many steps along the environments."""
+def numbered(parts: Sequence[Sequences]) -> list[Sequences]:
+    """The parts, in which the environments of truncations are counted over all parts."""
     before = np.cumsum([0, *(part.count for part in parts)])
-    moved = [
+    return [
         replace(part, cut_at=part.cut_at + np.array([0, first]))
         for part, first in zip(parts, before[:-1], strict=True)
     ]
+
+
+def joined(parts: Sequence[Sequences]) -> Sequences:
+    """Joins parts of equally many steps along the environments."""
+    parts = numbered(parts)
     return Sequences(
         **{
             field.name: np.concatenate(
-                [getattr(part, field.name) for part in moved], axis=int(field.name in OF_STEPS)
+                [getattr(part, field.name) for part in parts], axis=int(field.name in OF_STEPS)
             )
             for field in fields(Sequences)
         }
@@ -139,24 +145,26 @@ class Memory:
                 yield self.remembered[self.rng.integers(len(self.remembered))], False
             self.remembered.append(batch)
 
-    def arrays(self) -> dict[str, NDArray]:
-        """The whole memory for a checkpoint, environments first; `restore` reads it back."""
-        parts = [*self.remembered, *self.waiting]
-        if not parts:
-            return {}
-        return {
-            PREFIX + name.replace("_", "-"): array.swapaxes(0, 1) if name in OF_STEPS else array
-            for name, array in vars(joined(parts)).items()
-        }
+    def arrays(self) -> dict[str, Rows]:
+        """The whole memory for a checkpoint: views, part by part, environments first; `restore`
+        reads it back."""
+        found: dict[str, Rows] = {}
+        if parts := numbered([*self.remembered, *self.waiting]):
+            for field in fields(Sequences):
+                rows = [getattr(part, field.name) for part in parts]
+                if field.name in OF_STEPS:
+                    rows = [array.swapaxes(0, 1) for array in rows]
+                found[PREFIX + field.name.replace("_", "-")] = rows
+        return found
 
-    def restore(self, saved: Mapping[str, NDArray], *, remembered: int, owed: float) -> None:
+    def restore(self, saved: Mapping[str, Any], *, remembered: int, owed: float) -> None:
         """Restore the memory from `arrays`. remembered: number of batches, which come first."""
         self.owed, self.waiting = owed, []  # drops what a damaged checkpoint left
         self.remembered.clear()
         if PREFIX + "obs" not in saved:
             return
         arrays = {
-            field.name: np.array(saved[PREFIX + field.name.replace("_", "-")])
+            field.name: whole(saved, PREFIX + field.name.replace("_", "-"))
             for field in fields(Sequences)
         }
         swapped = {name: arrays[name].swapaxes(0, 1) for name in OF_STEPS}

@@ -3,6 +3,7 @@
 import sys
 from collections import deque
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,7 +22,8 @@ from retro_agents.experience.actors import actor_seed
 from retro_agents.experience.collector import Collector
 from retro_agents.experience.on_policy import contents_of, restore_run
 from retro_agents.experience.replay_seed import check_seen_alike
-from retro_agents.ground.device import THREADS, prepare_device
+from retro_agents.ground.arrays import Rows
+from retro_agents.ground.device import THREADS, memory_for, prepare_device
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
 from retro_agents.nets.actor_critic import make_actor_critic
@@ -54,12 +56,20 @@ class Training(RunState):
         self.agent = ImpalaAgent(net, config, device=str(device))
         threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, threads=threads)
-        self.memory = Memory(
-            sequences=config.batch_size // config.rollout_steps,
-            remembered=config.replay_batches,
-            proportion=config.replay_proportion,
-            rng=np.random.default_rng([config.run.seed, 0, 1]),  # 0, 0 is an environment's
-        )
+        sequences = config.batch_size // config.rollout_steps
+        frame = prod(config.env.spec().observation_shape)
+        batches = config.replay_batches + 1
+        with memory_for(
+            f"{batches:,} batches of {config.batch_size:,} steps",
+            instead="give fewer --replay-batches or a smaller --batch-size",
+            size=batches * sequences * (config.rollout_steps + 1) * frame,
+        ):
+            self.memory = Memory(
+                sequences=sequences,
+                remembered=config.replay_batches,
+                proportion=config.replay_proportion,
+                rng=np.random.default_rng([config.run.seed, 0, 1]),  # 0, 0 is an environment's
+            )
 
     def count(self, block: Block) -> list[EndedEpisode]:
         """Counts a block. Returns the episodes that ended in it."""
@@ -106,7 +116,7 @@ class Training(RunState):
     def save(self, run_dir: Path | str, envs: VectorEnv | None) -> None:
         """Writes a checkpoint, from which a run can resume: exactly if this process plays; actors
         will begin new episodes."""
-        arrays: dict[str, NDArray[Any]] = self.memory.arrays()
+        arrays: dict[str, Rows] = self.memory.arrays()
         state: dict[str, Any] = {
             "rng": rng_state(),
             "memory_rng": generator_state(self.memory.rng),
@@ -116,7 +126,7 @@ class Training(RunState):
         }
         if envs is not None and self.collector is not None:
             of_rollout, of_collector = contents_of(self.collector, envs)
-            arrays, state = arrays | of_rollout, state | of_collector
+            arrays, state = {**arrays, **of_rollout}, state | of_collector
         adam = optimiser_tensors(self.learner.optimiser)
         save_checkpoint(
             Path(run_dir) / "checkpoints",

@@ -31,7 +31,7 @@ class SACAgent(PolicyAgent[SACNet, SACConfig]):
 
     def scores(self, images: Tensor) -> Tensor:
         """Logits [B,A] of images uint8 [B,C,H,W], with gradient."""
-        return self.net.policy(self.net.encoder(images)).float()
+        return self.net.logits(self.net.encoder(images))
 
 
 build, load = SACAgent.build, SACAgent.load

@@ -72,8 +72,8 @@ class SACNet(nn.Module):
         return torch.stack(values)
 
     def logits(self, features: Tensor) -> Tensor:
-        """The policy's logits [B,A]; no gradient reaches the convolutions."""
-        return in_fp32(self.policy[-1], self.policy[:-1](features.detach()))
+        """The policy's logits [B,A]."""
+        return in_fp32(self.policy[-1], self.policy[:-1](features))
 
 
 class Learner:
@@ -97,7 +97,8 @@ class Learner:
         next_obs = next_obs.contiguous(memory_format=torch.channels_last)  # once for both
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
             features = self.net.encoder(obs)
-            q_values, logits = self.net.q_values(features), self.net.logits(features)
+            q_values = self.net.q_values(features)
+            logits = self.net.logits(features.detach())  # the policy cannot spoil the convolutions
             with torch.no_grad():
                 next_logits = self.net.logits(self.net.encoder(next_obs))
                 next_q_values = self.target.q_values(self.target.encoder(next_obs))

@@ -213,10 +213,10 @@ class Replay:
 
     def update_priorities(self, indices: Ints, losses: NDArray[np.floating]) -> None:
         """Set a batch's priorities from its unweighted losses [B]. A loss that cannot be
-        negative, such as a KL divergence, may be rounded to below -epsilon: its priority is 0."""
+        negative, such as a KL divergence, may be rounded to below 0: it counts as 0."""
         if not self.prioritised:
             return
-        priorities = np.maximum(losses.astype(np.float64) + self.epsilon, 0.0) ** self.alpha
+        priorities = (np.maximum(losses.astype(np.float64), 0.0) + self.epsilon) ** self.alpha
         self.max_priority = max(self.max_priority, float(priorities.max()))
         self.tree.set(indices, priorities)
 

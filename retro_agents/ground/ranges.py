@@ -35,17 +35,17 @@ def plain(value: Any) -> Any:
 
 
 def check(config: Any) -> None:
-    """Checks a dataclass made in Python, and makes its numbers `plain`. Raises UserError if a field
-    has a wrong type or range."""
+    """Checks a dataclass made in Python, and makes its numbers `plain`, and floats where these are
+    meant. Raises UserError if a field has a wrong type or range."""
     for field in dataclasses.fields(config):
         value = plain(getattr(config, field.name))
         if dataclasses.is_dataclass(value):  # a section has checked itself
             continue
-        object.__setattr__(config, field.name, value)
         try:
-            msgspec.convert(value, field.type)
+            meant = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
             raise UserError(bad_value(field.name, field, field.type, value)) from None
+        object.__setattr__(config, field.name, meant)
 
 
 def bad_value(name: str, field: dataclasses.Field, hint: Any, value: Any) -> str:

@@ -46,6 +46,7 @@ OWN = {
         JUDGED,
         HUGE,
         (["--batch-size", "100"], "multiple"),
+        (["--replay-batches", str(10**9)], "no memory for 1,000,000,001 batches of"),
         (["--c-bar", "2"], "rho_bar"),
         (["--actors", "3"], "--num-envs 2"),
         (["--ray-address", "auto"], "--actors"),

@@ -107,6 +107,7 @@ def test_new_transitions_get_the_largest_priority_seen_or_all_the_same():
     assert replay.tree.leaves[replay.heads[0] - 1 - N_STEP] == pytest.approx(5.0)
     replay.update_priorities(drawable(replay)[:2], np.array([-0.2, 0.3]))  # rounding, exaggerated
     assert np.isfinite(replay.tree.total) and replay.max_priority == pytest.approx(5.0)
+    assert (replay.tree.leaves[drawable(replay)] > 0.0).all()  # each can be drawn again
     replay = make_replay(100, 1, prioritised=False)
     played(replay, 10, [1000])
     replay.update_priorities(drawable(replay)[:2], np.array([24.9, 3.0]))

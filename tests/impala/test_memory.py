@@ -60,6 +60,8 @@ def test_a_remembered_batch_holds_no_more_memory_than_its_own():
     batches = [*kept.remembered, *kept.waiting]
     assert len(batches) == 4
     assert all(getattr(one, name).base is None for one in batches for name in OF_STEPS)
+    saved = kept.arrays()["memory-obs"]  # nor does a checkpoint hold it twice
+    assert all(np.shares_memory(a, b.obs) for a, b in zip(saved, batches, strict=True))
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 4])

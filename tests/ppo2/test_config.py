@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 
+from ppo2.config import PPO2Config
 from ppo2.train import parse
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
@@ -16,6 +17,10 @@ def said_to(*words):
         parse(list(words))
     assert r"\n" not in str(error.value)
     return str(error.value)
+
+
+def test_a_whole_number_given_in_python_is_a_float_where_that_is_meant():
+    assert isinstance(PPO2Config(kl_penalty=1).kl_penalty, float)
 
 
 @pytest.mark.parametrize(

@@ -41,3 +41,12 @@ def test_scores_give_the_convolutions_a_gradient():
     agent = SACAgent(make_net(SMALL), SMALL)
     agent.scores(torch.randint(256, (2, 4, 36, 36), dtype=torch.uint8))[:, 0].sum().backward()
     assert all(p.grad.abs().sum() > 0 for p in agent.net.encoder.parameters())
+
+
+def test_in_bf16_scores_are_not_rounded():
+    agent = SACAgent(make_net(SMALL), SMALL)
+    torch.nn.init.constant_(agent.net.policy[-1].bias, 40.0)
+    images = torch.randint(256, (32, 4, 36, 36), dtype=torch.uint8)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        scores = agent.scores(images)
+    assert scores.dtype == torch.float32 and scores.unique().numel() > scores.numel() // 2
