@@ -14,6 +14,7 @@ import stable_retro
 from lab.benchmarks.cases import Options, Repeat, Row, Rows, benchmark, median_cases, ratio_rows
 from lab.benchmarks.parts import env_only, make_envs, one_env, timed
 from lab.benchmarks.peers.stopwatch import LEVEL, WORKERS
+from retro_agents.contract.envs import row_seeds
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
@@ -101,8 +102,9 @@ def emulators() -> Any:
 
 def native(seconds: float, *, threads: int) -> float:
     """64 environments on one level, on so many threads."""
-    same: Any = {"seed": 0, "rotate_every": 0, "record_dir": None, "threads": threads}
-    envs = NativeVectorEnv([[parse_level(LEVEL)]] * 64, config=EnvConfig(), **same)
+    same: Any = {"rotate_every": 0, "record_dir": None, "threads": threads}
+    levels, seed = [[parse_level(LEVEL)]] * 64, row_seeds(0, 64)
+    envs = NativeVectorEnv(levels, config=EnvConfig(), seed=seed, **same)
     return env_only(seconds, envs=envs)["steps_per_second"]
 
 

@@ -175,6 +175,7 @@ def lacking(label: str, runs: Runs) -> str:
     if whole == len(every):
         return ""
     what = "the mean and the interval are theirs" if whole else "there is no interval"
+    what = "the mean is of that one, and there is no interval" if whole == 1 else what
     return f"{label}: {whole} of {len(every)} seeds have all {len(runs)} levels, so {what}."
 
 

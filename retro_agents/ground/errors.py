@@ -162,7 +162,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
         except Exception as error:
             if (limit := limit_of(error)) is None:
                 raise
-            print(f"error: {limit}", file=sys.stderr)
+            print(f"error: {printable(limit)}", file=sys.stderr)
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)

@@ -229,7 +229,8 @@ def evaluate_levels(
     if len(rows) > 1:  # the levels are given, not sampled: only episodes vary
         means = np.mean([*returns.values()], axis=0)
         low, high = t_interval(means, within=CONTEST_RETURNS)
-        rows.append(dataclasses.replace(score("all levels", every), low=low, high=high))
+        count = "all" if len(rows) == len(levels) else f"{len(rows)} of {len(levels)}"
+        rows.append(dataclasses.replace(score(f"{count} levels", every), low=low, high=high))
     way = f", --play {config.play}" if config.play else ""
     table = score_table(rows, title=f"{config.agent}{way}")
     scores = [*map(dataclasses.asdict, rows)]

@@ -34,13 +34,13 @@ def terminal_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
 ) -> Table:
     """A table for a terminal, with `left` columns left-aligned, which are folded where there is too
-    little room. An empty row draws a line."""
+    little room; what is cut off from the others ends in "…". An empty row draws a line."""
     shown = Table(
         title=escape(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
     for i, name in enumerate(head):
-        justify: Any = "left" if i < left else "right"
-        shown.add_column(name, justify=justify, no_wrap=i >= left, overflow="fold")
+        way: Any = {"overflow": "fold"} if i < left else {"justify": "right", "no_wrap": True}
+        shown.add_column(name, **way)
     for row in rows:
         if row:
             shown.add_row(*map(escape, row))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retro_agents.contest.compare import CompareConfig, compared, draw, main, runs_of
+from retro_agents.contest.compare import CompareConfig, compared, draw, lacking, main, runs_of
 from retro_agents.contest.stored import RESULTS, shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.run.flags import texts
@@ -115,7 +115,9 @@ def test_the_names_of_many_runs_are_read_one_by_one(tmp_path, monkeypatch):
     assert len(runs_of(",".join(names))["x"]) == 10
 
 
-def test_what_is_compared_fits_a_terminal_and_small_returns_have_decimals(tmp_path, capsys):
+def test_what_is_compared_fits_a_terminal_and_small_returns_have_decimals(
+    tmp_path, capsys, monkeypatch
+):
     """Procgen's may be negative, too."""
     entries = []
     for low, name in ((-0.5, "ppo2-pretrained"), (0.3, "ppo2-from-scratch")):
@@ -127,6 +129,9 @@ def test_what_is_compared_fits_a_terminal_and_small_returns_have_decimals(tmp_pa
     main(entries)
     said = capsys.readouterr().out
     assert "…" not in said and "-0.4" in said.replace("−", "-") and "+0.8" in said
+    monkeypatch.setenv("COLUMNS", "50")  # what is too narrow says that it lacks digits
+    main(entries)
+    assert "…" in capsys.readouterr().out
     first, _ = compared({entry: runs_of(entry) for entry in entries})
     assert first.interval[0] < -0.4
 
@@ -152,3 +157,5 @@ def test_a_comparison_says_which_runs_are_unfinished_shorter_or_lack_levels(tmp_
     assert "Their steps differ: run0,run1,run2 1,000, whole0,whole1 5,000." in said
     assert "run0,run1,run2: 0 of 3 seeds have all 3 levels, so there is no interval." in said
     assert "join runs" not in said
+    one = {level: {0: 1.0, 1: 2.0} for level in "XY"} | {"Z": {0: 1.0}}
+    assert "1 of 2 seeds have all 3 levels, so the mean is of that one" in lacking("a", one)

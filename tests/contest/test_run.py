@@ -188,7 +188,7 @@ def test_an_agent_that_leaves_at_once_is_in_the_table(tmp_path, monkeypatch):
     facts = json.loads(Path("out/contest.json").read_text())
     facts["planned"].append([LEVEL, 7])
     Path("out/contest.json").write_text(json.dumps(facts))
-    (line,) = remarks({"mine": contest_of("out")})
+    (line,) = remarks({"mine": contest_of("out")}, {})
     assert line.startswith("mine: 2 of 2 runs did not play all their steps")
 
 

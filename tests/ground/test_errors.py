@@ -27,6 +27,7 @@ FILES = "no more files may be opened (ulimit -n): raise that limit, or give fewe
             2,
             "error: x: File name too long;",
         ),
+        (PermissionError(errno.EPERM, "No", "a\nb"), 2, "error: a\\nb: No; give another place"),
         (MemoryError(), 2, "error: no memory is left for this process"),
         (RuntimeError("can't start new thread"), 2, "error: no memory is left for this process"),
         (ImportError("x.so: failed to map segment"), 2, "error: no memory is left"),

@@ -57,7 +57,7 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_keeps_the_levels_that_were_played(tmp_path, monkeypatch, capsys):
-    left = [1]
+    left = [1, 1]
 
     def interrupted(*args, record_dir, **settings):
         record_dir.mkdir()
@@ -72,10 +72,11 @@ def test_ctrl_c_keeps_the_levels_that_were_played(tmp_path, monkeypatch, capsys)
     words = ["random", "--levels", "bramble-test", "--video", "--out", str(out)]
     with pytest.raises(SystemExit, match="130"):
         main(words)
-    said = f"interrupted; 1 of 11 levels are in {out}/result.json"
+    said = f"interrupted; 2 of 11 levels are in {out}/result.json"
     assert said in capsys.readouterr().err
     result = json.loads((out / "result.json").read_text())
-    assert result["returns"] == {"BrambleDash-Genesis-v0:BrambleWood.Act3": [900.0]}
+    assert [*result["returns"].values()] == [[900.0]] * 2
+    assert result["scores"][-1]["label"] == "2 of 11 levels"
     assert [path.name for path in out.iterdir()] == ["result.json"]  # nothing hidden
     left.clear()  # interrupted in the first level
     with pytest.raises(SystemExit, match="130"):

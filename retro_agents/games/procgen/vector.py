@@ -219,7 +219,7 @@ class ProcgenVectorEnv(VectorBase):
         if any(over) or self.levels != [state["level"] for state in states]:
             raise UserError(
                 "the saved episodes cannot be replayed: resume with the same --start-level, "
-                "--num-levels, and EnvPool"
+                "--num-levels, EnvPool, and version of this project"
             )
         for rng, state in zip(self.rngs, states, strict=True):
             set_generator_state(rng, state["rng"])

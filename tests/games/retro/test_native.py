@@ -12,6 +12,7 @@ import stable_retro
 from cartridge.levels.oracle import read_proof
 from cartridge.levels.splits import level_names
 from lab.benchmarks.equality import PARTS, SETTINGS, Pair, random_policy
+from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTON_NAMES
@@ -38,10 +39,10 @@ def pair(closed):
 def make(closed):
     """As NativeVectorEnv, with every act for each row."""
 
-    def open_envs(num_envs, **settings):
+    def open_envs(num_envs, seed=3, **settings):
         levels = [ACTS[i % len(ACTS) :] + ACTS[: i % len(ACTS)] for i in range(num_envs)]
-        given = {"config": EnvConfig(), "seed": 3, "rotate_every": 0, "record_dir": None}
-        return closed(NativeVectorEnv(levels, **given | settings))
+        given = {"config": EnvConfig(), "rotate_every": 0, "record_dir": None, **settings}
+        return closed(NativeVectorEnv(levels, seed=row_seeds(seed, num_envs), **given))
 
     return open_envs
 
