@@ -12,6 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from retro_agents.contract.envs import ended_episodes
@@ -82,8 +83,8 @@ class SB3VecEnv(VecEnv):
         return [*self.envs.render()]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """No row is: episodes are counted here, as Monitor does."""
-        return [False for _ in self._get_indices(indices)]
+        """By Monitor alone, in effect: episodes are counted here, as Monitor does."""
+        return [wrapper_class is Monitor for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Rows have no attributes of their own."""

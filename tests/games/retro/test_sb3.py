@@ -33,6 +33,26 @@ def test_many_environments_are_one_of_its_own():
     envs.close()
 
 
+def test_its_evaluation_counts_their_scores_without_a_warning():
+    from stable_baselines3.common.evaluation import evaluate_policy
+
+    name = "retro_agents:BrambleDash/test-v0"
+    envs = make_sb3_vec(name, num_envs=2, reward_scale=1.0, episode_steps=20)
+    model = sb3.PPO("CnnPolicy", envs, n_steps=20, batch_size=20, device="cpu")
+    seen: list = []
+    returns, lengths = evaluate_policy(
+        model,
+        envs,
+        n_eval_episodes=4,
+        deterministic=False,
+        return_episode_rewards=True,
+        callback=lambda here, _: seen.append(here["info"].get("episode_record")),
+    )
+    assert returns == pytest.approx([record["r"] for record in seen if record])
+    assert len(lengths) == 4
+    envs.close()
+
+
 def test_ctrl_c_in_a_step_closes_them_and_says_so(monkeypatch):
     envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2)
     envs.reset()
