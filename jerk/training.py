@@ -88,7 +88,8 @@ class Training(RunState):
         self.make_learner()
         obs, _ = envs.reset(seed=self.config.run.seed)
         for image, level in zip(obs, envs.levels, strict=True):  # init may know it by another name
-            self.sequences.rename(self.agent.recognise(image), level)
+            if (known := self.agent.recognise(image)) not in envs.levels:  # it is played, too
+                self.sequences.rename(known, level)
         self.begin(obs, envs.levels)
         return obs
 

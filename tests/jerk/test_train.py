@@ -77,6 +77,11 @@ def test_sequences_are_written_and_a_new_run_starts_from_them(course, tmp_path):
     state = load_checkpoint(tmp_path / "new").state
     assert state["counts"]["replay"] > 0 and state["sequences"]["levels"].keys() == {"remote"}
     assert read_columns(tmp_path / "new/metrics.csv")["sequence_return"][0] == 30.0
+    envs = course(2)
+    envs.levels = ["course", "twin"]  # which begins alike
+    config = preset("baseline", timesteps=2)
+    run(envs, config, tmp_path / "both", init=tmp_path / "run")
+    assert load_checkpoint(tmp_path / "both").state["sequences"]["levels"]["course"]
 
 
 def test_memory_and_sequences_are_capped_and_metrics_show_them(course, tmp_path, monkeypatch):
