@@ -174,8 +174,8 @@ def lacking(label: str, runs: Runs) -> str:
     every, whole = set[int]().union(*runs.values()), len(statistics.seed_means(runs))
     if whole == len(every):
         return ""
-    what = "the mean and the interval are theirs" if whole else "there is no interval"
-    what = "the mean is of that one, and there is no interval" if whole == 1 else what
+    few = {0: "there is no interval", 1: "the mean is of that one, and there is no interval"}
+    what = few.get(whole, "the mean and the interval are theirs")
     return f"{label}: {whole} of {len(every)} seeds have all {len(runs)} levels, so {what}."
 
 
