@@ -110,8 +110,7 @@ def improvement_interval(one: Runs, other: Runs) -> Interval:
     """The interval of `improvement`, by a bootstrap over seeds within each level; unknown where all
     runs of one beat all of the other, since all draws agree there."""
     first, second = map(_by_level, shared(one, other))
-    pairs = max((len(a) * len(b) for a, b in zip(first, second, strict=True)), default=0)
-    low, high = _bootstrap([*first, *second], _better, numbers=pairs)
+    low, high = _bootstrap([*first, *second], _better)
     return (low, high) if low < high else (math.nan, math.nan)
 
 
@@ -152,20 +151,21 @@ def _trimmed(*levels: NDArray[np.float64], axis: int) -> Any:
 
 
 def _better(*levels: NDArray[np.float64], axis: int) -> Any:
-    """levels: the scores of one per level, then those of the other, each [..., K]."""
-    half = len(levels) // 2
-    signs = [
-        np.sign(one[..., :, None] - other[..., None, :]).mean(axis=(-2, -1))
-        for one, other in zip(levels[:half], levels[half:], strict=True)
-    ]
-    return 0.5 + 0.5 * np.mean(signs, axis=0)
+    """levels: the scores of one per level, then those of the other, each [..., K]. Counts pairs by
+    the sum of ranks, in memory that grows with the scores and not with the pairs."""
+    from scipy import stats
+
+    half, shares = len(levels) // 2, []
+    for one, other in zip(levels[:half], levels[half:], strict=True):
+        own, others = one.shape[axis], other.shape[axis]
+        ranks = stats.rankdata(np.concatenate([one, other], axis=axis), axis=axis)
+        before = ranks[..., :own].sum(axis=axis) - own * (own + 1) / 2
+        shares.append(before / (own * others))
+    return np.mean(shares, axis=0)
 
 
-def _bootstrap(
-    samples: Sequence[NDArray[np.float64]], statistic: Any, *, numbers: int = 0
-) -> Interval:
-    """Percentiles of `statistic` over stratified resamples: each sample is a stratum. numbers: how
-    many values it holds at once for each resample, if more than the samples have."""
+def _bootstrap(samples: Sequence[NDArray[np.float64]], statistic: Any) -> Interval:
+    """Percentiles of `statistic` over stratified resamples: each sample is a stratum."""
     from scipy import stats
 
     if not samples or min(map(len, samples)) < 2:
@@ -174,7 +174,7 @@ def _bootstrap(
         samples,
         statistic,
         n_resamples=RESAMPLES,
-        batch=max(BLOCK // max(numbers, sum(map(len, samples))), 1),
+        batch=max(BLOCK // sum(map(len, samples)), 1),
         vectorized=True,
         confidence_level=CONFIDENCE,
         method="percentile",

@@ -140,21 +140,6 @@ def test_levels_count_alike_and_a_seed_once_and_a_profile_is_the_share_above():
     assert other == {"a": {2: 7.0, 5: 1.0}, "c": {1: 1.0}}
 
 
-def test_the_pairs_of_many_seeds_are_drawn_few_at_a_time(monkeypatch):
-    runs = {"a": dict(enumerate(np.random.default_rng(0).normal(size=50).tolist()))}
-    better, sizes = statistics._better, []
-
-    def measured(*levels, axis):
-        sizes.append(levels[0].size * 50)
-        return better(*levels, axis=axis)
-
-    monkeypatch.setattr(statistics, "BLOCK", 100_000)
-    monkeypatch.setattr(statistics, "RESAMPLES", 100)
-    monkeypatch.setattr(statistics, "_better", measured)
-    statistics.improvement_interval(runs, runs)
-    assert max(sizes) <= 100_000
-
-
 def test_interval_does_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     runs = {"a": dict(enumerate(np.random.default_rng(0).normal(size=40).tolist()))}
     whole = interquartile_interval(runs)
