@@ -130,7 +130,7 @@ class PPO2Config:
     on the whole stack, unscaled bonus, at most 2."""
     rnd_values: Literal["one", "two"] = shape("one", only_with="rnd")
     """one: rnd's bonus is a part of the reward, and ends with an episode; two: it has a value
-    function of its own, discounts by rnd_gamma, and goes on beyond the ends of episodes."""
+    function of its own, discounts by rnd_gamma, and continues across the ends of episodes."""
     rnd_gamma: Share = learning(0.99, only_with="rnd_values=two")
     """Discount of the bonus per agent step."""
     novelty: NonNegative = learning(0.0)

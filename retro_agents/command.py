@@ -39,7 +39,7 @@ COMMANDS = {
     "contest serve": ("retro_agents.contest.serve", "serve a level to an agent"),
     "contest play": ("retro_agents.contest.player", "let an agent play a level that is served"),
     "leaderboard score": ("retro_agents.contest.leaderboard.score", "score an entry"),
-    "leaderboard check": ("retro_agents.contest.leaderboard.check", "play recordings anew"),
+    "leaderboard check": ("retro_agents.contest.leaderboard.check", "check recorded results"),
     "leaderboard page": ("retro_agents.contest.leaderboard.page", "write the tables"),
     "leaderboard open": ("retro_agents.contest.leaderboard.open", "open a season"),
     "procgen evaluate": ("retro_agents.judging.procgen", "score a run on train and test levels"),

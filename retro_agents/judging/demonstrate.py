@@ -1,4 +1,6 @@
-"""A person's play as demonstrations: `retro-agents demonstrate RECORDING.bk2 … --out DIR`.
+"""Make demonstrations of what a person played.
+
+retro-agents demonstrate RECORDING.bk2 … --out DIR
 
 Each .bk2, such as `retro-agents play --record` writes, is played back frame by frame. What an
 agent would have observed, done and earned becomes a recorded episode.
@@ -107,7 +109,9 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line."""
     parser = Parser(prog="retro-agents demonstrate", description=__doc__)
-    parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
+    parser.add_argument(
+        "recordings", nargs="+", type=Path, metavar="RECORDING.bk2", help="recordings to play back"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the recorded episodes")
     arguments = parser.parse_args(argv)
     for recording in arguments.recordings:

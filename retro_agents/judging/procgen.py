@@ -48,8 +48,8 @@ class EvaluateConfig:
     episodes: Count = 200
     """Episodes of each game on each set."""
     test_levels: TestLevels = "auto"
-    """Test levels: unseen (other seeds than in training; of those few that begin with the picture
-    of a training level, the result says what the others earn), or all (as in the published
+    """Test levels: unseen (other seeds than in training; the result also has the mean without the
+    few levels that begin with the picture of a training level), or all (as in the published
     results); auto: unseen, or all if training is on all."""
     policy: Literal["trained", "untrained", "random"] = "trained"
     """Who plays: the run's agent, the same net with fresh weights, or uniformly random actions."""

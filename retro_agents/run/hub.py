@@ -1,4 +1,4 @@
-"""Shares checkpoints on the Hugging Face Hub, with a card and a film.
+"""Share checkpoints on the Hugging Face Hub, with a card and a film.
 
 Only the files that the checkpoint's meta.json names are pushed and pulled; links are refused.
 

@@ -59,7 +59,7 @@ class SweepConfig:
 
     search: tuple[str, ...] = fixed((), needs=("optuna",))
     """FIELD=LOW:HIGH or FIELD=A,B: Optuna draws values where good ones were found, and stops runs
-    that fall behind. With --flags='--evaluate-every N' it goes by the return on training levels."""
+    that fall behind. With --flags='--evaluate-every N' it judges by returns on training levels."""
     trials: Count = field(20, only_with="search")
     """Number of runs of a search; a larger number continues a search that has ended."""
 

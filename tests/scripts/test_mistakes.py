@@ -165,7 +165,7 @@ MISTAKES = {
     "film": [
         ("", "required: RECORDING.bk2"),
         ("bad.json --scale 0", "--scale must be 1 or more, not 0"),
-        ("bad.json --folder file", "cannot write file/"),
+        ("bad.json --out file", "cannot write file/"),
         ("none.bk2", "none.bk2 does not exist"),
     ],
     "plot": [

@@ -19,7 +19,7 @@ from retro_agents.run.fields import field
 
 @dataclasses.dataclass(frozen=True)
 class CheckConfig:
-    """Play the recordings of entries anew, and refuse a result that says anything else."""
+    """Play the recordings of entries again, and refuse a result that they do not prove."""
 
     entries: tuple[Path, ...] = field((), metavar="ENTRY")
     """Entries' folders; default: of all that have a result."""

@@ -26,7 +26,7 @@ class OpenConfig:
     board: Path = BOARD
     """The leaderboard's folder."""
     acts: Count = 10
-    """Acts, which all entries play."""
+    """Number of acts; all entries play the same ones."""
 
 
 @command

@@ -59,7 +59,7 @@ class ScoreConfig:
     board: Path = field(BOARD, needs=("scipy",))
     """The leaderboard's folder."""
     workers: Count = 1
-    """Runs that are played together."""
+    """Number of runs that are played at the same time."""
 
 
 def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:

@@ -1,6 +1,6 @@
-"""What is installed, imported and missing: `retro-agents doctor`.
+"""Check what is installed, which ROMs are imported, and what is missing.
 
-Prints one line per fact; exit code 1 when something that every command needs is missing.
+Prints one line per fact; the exit code is 1 if something that every command needs is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recordings to films: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each."""
+"""Make films of recordings: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,9 +23,11 @@ def film_names(recordings: Sequence[Path]) -> list[str]:
 def main() -> None:
     """The command line."""
     parser = Parser(prog="retro-agents film", description=__doc__)
-    parser.add_argument("recordings", nargs="+", type=Path, metavar="RECORDING.bk2")
-    parser.add_argument("--folder", type=Path, help="where to write (default: beside each)")
-    parser.add_argument("--scale", type=int, default=2, help="enlarge pixels (default: 2)")
+    parser.add_argument(
+        "recordings", nargs="+", type=Path, metavar="RECORDING.bk2", help="recordings to film"
+    )
+    parser.add_argument("--out", type=Path, help="folder for the films (default: beside each)")
+    parser.add_argument("--scale", type=int, default=2, help="size of a pixel (default: 2)")
     arguments = parser.parse_args()
     if arguments.scale < 1:
         raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
@@ -34,7 +36,7 @@ def main() -> None:
         if not recording.is_file():
             reason = "is a folder" if recording.is_dir() else "does not exist"
             raise UserError(f"{recording} {reason}: give .bk2 files, such as a contest's")
-        film = arguments.folder / name if arguments.folder else recording.with_suffix(".mp4")
+        film = arguments.out / name if arguments.out else recording.with_suffix(".mp4")
         print(write_video(film, screens(recording), scale=arguments.scale))
 
 

@@ -191,7 +191,7 @@ def test_every_worker_records_apart_and_films_of_equal_name_are_told_apart(
     envs.close()
     recordings = sorted(tmp_path.glob("env-0?/*.bk2"))
     assert [path.parent.name for path in recordings] == ["env-00", "env-01"]
-    words = [*map(str, recordings), "--folder", str(tmp_path / "films"), "--scale", "1"]
+    words = [*map(str, recordings), "--out", str(tmp_path / "films"), "--scale", "1"]
     monkeypatch.setattr("sys.argv", ["video", *words])
     video.main()
     stem = recordings[0].stem
