@@ -163,9 +163,12 @@ def failing(tree: Path, tests: list[str], *, limit_s: float) -> str:
     ) as process:
         try:
             said, _ = process.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:  # Ctrl-C, too, which its session does not get
             os.killpg(process.pid, signal.SIGKILL)
-            return "the time limit"
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                return "the time limit"
+            raise
     if process.returncode not in (0, 1, 2):  # 2: a file of tests cannot be imported
         raise UserError(f"pytest failed: {said[-500:]}")
     named = (line.partition(" ") for line in said.splitlines())

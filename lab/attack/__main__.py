@@ -59,12 +59,16 @@ class AttackConfig:
     """File for the counts."""
 
 
+class StuckError(BaseException):
+    """An attempt takes too long. A TimeoutError would be caught as the OSError that it is."""
+
+
 @contextmanager
 def limited(seconds: int) -> Any:
-    """Raises TimeoutError in work that takes longer."""
+    """Raises StuckError in work that takes longer."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError(f"stuck for {seconds} s")
+        raise StuckError(f"stuck for {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
@@ -82,7 +86,7 @@ def attempt(kind: str, seed: int, number: int) -> str:
         try:
             with limited(PATIENCE):
                 return ATTACKS[kind](rng, Path(folder))
-        except Exception as error:
+        except (Exception, StuckError) as error:
             return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 

@@ -21,8 +21,6 @@ def one_line(work: Callable[[], object]) -> str:
         return ""
     except SystemExit as stop:
         return "" if stop.code in (0, None, 2) else f"exit code {stop.code}"
-    except TimeoutError:
-        raise
     except Exception as error:
         return f"{type(error).__name__}: {error}".partition("\n")[0][:300]
     return ""

@@ -34,12 +34,13 @@ def terminal_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", left: int = 1
 ) -> Table:
     """A table for a terminal, with `left` columns left-aligned, which are folded where there is too
-    little room; what is cut off from the others ends in "…". An empty row draws a line."""
+    little room; the others break between words, and a word that is cut off ends in "…". An empty
+    row draws a line."""
     shown = Table(
         title=escape(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
     for i, name in enumerate(head):
-        way: Any = {"overflow": "fold"} if i < left else {"justify": "right", "no_wrap": True}
+        way: Any = {"overflow": "fold"} if i < left else {"justify": "right"}
         shown.add_column(name, **way)
     for row in rows:
         if row:

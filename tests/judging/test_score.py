@@ -92,6 +92,10 @@ def test_tables_show_the_row_and_no_false_interval():
     for part in ("812", "700 – 951", "3,001", "1,234", "r[/y]", "runs/[old]/x[/y]"):
         assert part in text
     assert "nan" not in text
+    narrow = Console(width=60)
+    with narrow.capture() as capture:
+        narrow.print(score_table(rows, title=""))
+    assert "r[/y]" in capture.get()
 
 
 def test_the_pages_comparison_runs_as_it_stands(tmp_path, monkeypatch, capsys):

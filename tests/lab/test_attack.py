@@ -1,5 +1,6 @@
 import itertools
 import json
+import os
 import random
 
 import pytest
@@ -9,6 +10,7 @@ from lab.attack.hostile import changed, harmed, one_line
 from lab.attack.sessions import session
 from retro_agents.contest.wire.record import Record
 from retro_agents.ground.errors import UserError
+from retro_agents.run.config import read_file
 
 
 @pytest.mark.parametrize(("found", "code"), [("", 0), ("a checkpoint", 1)])
@@ -36,6 +38,16 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_attack(tmp_path, mo
 def test_an_attempt_is_repeated_by_its_number(monkeypatch):
     monkeypatch.setattr(attack, "ATTACKS", {"one": lambda rng, _: str(rng.random())})
     assert attack.attempt("one", 0, 3) == attack.attempt("one", 0, 3) != attack.attempt("one", 0, 4)
+
+
+def test_an_attempt_that_is_stuck_is_lost(monkeypatch):
+    def waits(_, folder):
+        os.mkfifo(folder / "file")
+        return one_line(lambda: read_file(folder / "file", what="a file"))
+
+    monkeypatch.setattr(attack, "ATTACKS", {"one": waits})
+    monkeypatch.setattr(attack, "PATIENCE", 1)
+    assert attack.attempt("one", 0, 3) == "StuckError: stuck for 1 s"
 
 
 def test_only_one_line_is_a_refusal():

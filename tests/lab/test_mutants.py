@@ -1,3 +1,9 @@
+import os
+import signal
+import sys
+
+import pytest
+
 import lab.mutants
 from lab.mutants import failing, mutants_of, try_out
 
@@ -48,3 +54,20 @@ def test_a_fault_is_caught_by_the_first_test_that_fails_and_is_mended(tmp_path, 
         (True, "tests/test_fragment.py::test_it"),
     ]
     assert failing(tmp_path, ["tests"], limit_s=60.0) == ""
+
+
+def test_an_interruption_ends_the_tests_that_run(tmp_path, monkeypatch):
+    (tmp_path / "sleeper").write_text("#!/bin/sh\necho $$ >pid\nsleep 60\n")
+    (tmp_path / "sleeper").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "sleeper"))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    with pytest.raises(KeyboardInterrupt):
+        failing(tmp_path, ["tests"], limit_s=60.0)
+    signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

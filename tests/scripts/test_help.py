@@ -1,10 +1,12 @@
 """The console command: what it says of itself, how fast it can, and what a shell completes."""
 
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,39 @@ def test_the_gpus_script_hands_its_flags_on(tmp_path: Path) -> None:
     assert train.endswith(f"--run-dir {tmp_path}/out/run --levels bramble-train")
     assert again.endswith("--seed 1")
     assert run().returncode == run("--levels").returncode == 2
+
+
+def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: Path) -> None:
+    """At a terminal, where the key signals the processes in its foreground."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    python = tmp_path / "python3"
+    trains = "trap 'echo stopped; exit 130' INT; echo trains; sleep 30 & wait"
+    python.write_text(f'#!/bin/sh\ncase "$2" in ppo2.train) {trains} ;; esac\necho "python $1"\n')
+    python.chmod(0o755)
+    child, terminal = pty.fork()
+    if not child:
+        os.environ["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+        os.execv("/bin/bash", ["bash", str(tmp_path / "scripts" / "gpu"), str(tmp_path / "out")])
+    said = b""
+    with suppress(OSError):  # Linux's way to say that the other side is closed
+        while piece := os.read(terminal, 1024):
+            said += piece
+            if piece.strip().endswith(b"trains"):
+                os.write(terminal, b"\x03")
+    os.close(terminal)
+    assert os.waitpid(child, 0)[1] == 0
+    assert b"stopped" in said and b"python -\r\n" in said.partition(b"stopped")[2]
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is missing")
+def test_the_page_says_why_npm_could_not_install(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "web").mkdir()
+    for name in ("package.json", "package-lock.json"):
+        (tmp_path / "web" / name).write_text("{")
+    done = subprocess.run([tmp_path / "scripts" / "web"], capture_output=True, text=True)
+    assert done.returncode == 2 and "EUSAGE" in done.stderr
+    assert "could not install" in done.stderr.splitlines()[-1]
 
 
 def test_the_demos_help_does_not_bring_an_old_environment_up_to_date(tmp_path: Path) -> None:

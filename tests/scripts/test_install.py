@@ -87,6 +87,24 @@ def test_an_environment_of_another_place_or_python_is_not_taken(checkout: Path) 
         assert done.returncode == 2 and says in done.stderr
 
 
+def test_another_python_behind_the_link_is_installed_for(checkout: Path) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    for name in ("python3.12", "python3.13"):  # as after an upgrade of the system
+        shutil.copy(python, checkout / name)
+    for name, installs in (("python3.12", True), ("python3.12", False), ("python3.13", True)):
+        python.unlink()
+        python.symlink_to(checkout / name)
+        assert install(checkout).returncode == 0 and bool(calls(checkout)) == installs
+
+
+def test_the_build_for_cpus_is_offered_to_those_who_lack_it(checkout: Path) -> None:
+    (checkout / ".venv" / ".torch-index").write_text("there")
+    assert "4 GB less" not in install(checkout).stdout
+    (checkout / ".venv" / ".torch-index").unlink()
+    if sys.platform == "linux" and not shutil.which("nvidia-smi"):
+        assert "4 GB less" in install(checkout, "--dev").stdout
+
+
 @pytest.mark.parametrize(
     ("version", "good"), [("3, 10", 0), ("3, 11", 1), ("3, 13", 1), ("3, 14", 0)]
 )
