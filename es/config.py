@@ -8,7 +8,7 @@ from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, check
 from retro_agents.nets.parts import EncoderName
-from retro_agents.run.fields import fixed, learning, machine, report, shape
+from retro_agents.run.fields import fixed, learning, report, shape
 from retro_agents.run.settings import RunSettings
 
 
@@ -29,9 +29,6 @@ class ESConfig:
 
     searched: tuple[dict[str, Any], ...] = shape((), flag=False)
     """Set by the run: the agent whose layers are searched: its package's name and its config."""
-    feature_cache: Natural = machine(10_000)
-    """Observations for which the frozen layers' outputs are cached (6.3 kB each for
-    ppo2/pretrained, 12.5 kB for nature, 1 or 2 kB if the head is searched); 0: none."""
 
     encoder: EncoderName = fixed(
         "nature",

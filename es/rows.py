@@ -1,8 +1,6 @@
 """Plays a generation's episodes: rows claim them one by one, and all rows act in one batch."""
 
 import copy
-import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,26 +34,23 @@ class Members:
 
     The frozen layers are computed once for all rows, always in that shape, so that a row's result
     depends only on its own weights and observation: PyTorch's sums in other shapes differ in the
-    last bit. Outputs for earlier observations are cached. The layers behind them are copied for
-    each row: for so few rows, a loop is faster than `torch.func.vmap`.
+    last bit. The layers behind them are copied for each row: for so few rows, a loop is faster than
+    `torch.func.vmap`.
     """
 
     def __init__(self, agent: ESAgent, rows: int) -> None:
         self.net, self.names, self.device = agent.net, agent.names, agent.device
-        self.size = agent.config.feature_cache
         self.hidden: list[str] = []
         if agent.config.layer == "head":
             self.hidden = [name for name, _ in agent.net.named_modules() if name.endswith("hidden")]
         blank = np.zeros((rows, *agent.net.encoder.image), np.uint8)
-        self.units = torch.zeros_like(self.frozen(blank))
-        self.behind = [self.copy_of(agent.policy) for _ in range(rows)]
-        self.known: OrderedDict[bytes, Tensor] = OrderedDict()
+        width = self.frozen(blank).shape[1] // max(len(self.hidden), 1)
+        self.behind = [self.copy_of(agent.policy, width) for _ in range(rows)]
 
-    def copy_of(self, policy: ScoringPolicy) -> ScoringPolicy:
+    def copy_of(self, policy: ScoringPolicy, width: int) -> ScoringPolicy:
         """The same agent with its own net, whose input is the output of `frozen`."""
         behind: Any = copy.copy(policy)
         behind.net = copy.deepcopy(policy.net, {id(self.net.encoder): Part(slice(None))})
-        width = self.units.shape[1] // max(len(self.hidden), 1)
         for number, name in enumerate(self.hidden):
             behind.net.set_submodule(name, Part(slice(number * width, (number + 1) * width)))
         return behind
@@ -75,24 +70,9 @@ class Members:
     @torch.no_grad()
     def scores(self, obs: NDArray[np.uint8]) -> Tensor:
         """obs uint8 [K,C,H,W], one for each row -> scores [K,A]."""
-        units = self.remembered(obs) if self.size else self.frozen(obs)
+        units = self.frozen(obs)
         each = [row.scores(units[n : n + 1]) for n, row in enumerate(self.behind)]
         return torch.cat(each).cpu()
-
-    def remembered(self, obs: NDArray[np.uint8]) -> Tensor:
-        """Like `frozen`, but computed only for new observations."""
-        keys = [hashlib.blake2b(image, digest_size=16).digest() for image in obs]
-        missing = [row for row, key in enumerate(keys) if key not in self.known]
-        if missing:
-            computed = self.frozen(obs)
-            for row in missing:
-                self.known[keys[row]] = computed[row].clone()
-        for row, key in enumerate(keys):
-            self.known.move_to_end(key)
-            self.units[row] = self.known[key]
-        while len(self.known) > max(self.size, len(keys)):
-            self.known.popitem(last=False)
-        return self.units
 
 
 @dataclass

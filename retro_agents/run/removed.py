@@ -23,9 +23,9 @@ REMOVED = {
     "truncate": "--cut-share replaces it",
     **dict.fromkeys(
         (
-            *("backtracks", "by_success", "clip_schedule", "death_penalty", "levels_per_pair"),
-            *("momentum", "novelty_colours", "novelty_progress", "piece", "rank", "shaping"),
-            *("sigma_decay", "steps_growth", "trial_share"),
+            *("backtracks", "by_success", "clip_schedule", "death_penalty", "feature_cache"),
+            *("levels_per_pair", "momentum", "novelty_colours", "novelty_progress", "piece"),
+            *("rank", "shaping", "sigma_decay", "steps_growth", "trial_share"),
         ),
         UNUSED,
     ),

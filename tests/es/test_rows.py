@@ -1,5 +1,4 @@
 import dataclasses
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -138,10 +137,9 @@ AGENTS = {"ppo2": ppo2(), "rainbow": rainbow(), "separate": rainbow(streams="sep
 
 @pytest.mark.parametrize("layer", ["head", "fc"])
 @pytest.mark.parametrize("source", list(AGENTS))
-@pytest.mark.parametrize("cache", [0, 2])
-def test_each_row_has_the_scores_of_a_net_with_its_weights(quick, tmp_path, source, layer, cache):
+def test_each_row_has_the_scores_of_a_net_with_its_weights(quick, tmp_path, source, layer):
     AGENTS[source].save(tmp_path)
-    config = replaced(quick, layer=layer, feature_cache=cache)
+    config = replaced(quick, layer=layer)
     agent, rng = ESAgent.start(config, tmp_path), np.random.default_rng(0)
     members, start = Members(agent, 3), agent.theta
     thetas = [start + rng.normal(size=start.shape).astype(np.float32) for _ in range(3)]
@@ -160,7 +158,7 @@ def test_each_row_has_the_scores_of_a_net_with_its_weights(quick, tmp_path, sour
 @pytest.mark.parametrize("layer", ["head", "fc"])
 def test_rows_result_depends_on_no_other_row_nor_on_its_place(quick, layer):
     torch.manual_seed(0)
-    agent = ESAgent.start(replaced(quick, layer=layer, feature_cache=0))
+    agent = ESAgent.start(replaced(quick, layer=layer))
     thetas = [agent.theta * np.float32(scale) for scale in (1.0, 1.5, -2.0, 0.3)]
     obs = images(4)
 
@@ -173,15 +171,3 @@ def test_rows_result_depends_on_no_other_row_nor_on_its_place(quick, layer):
     expected = scores([0, 1, 2, 3])
     for order in ([1, 0, 2, 3], [3, 2, 0, 1], [2, 3, 1, 0]):
         assert torch.equal(scores(order), expected)
-
-
-@pytest.mark.parametrize("layer", ["head", "fc"])
-def test_what_is_remembered_is_what_would_be_computed(quick, layer):
-    agent = ESAgent.start(replaced(quick, layer=layer, feature_cache=3))
-    cached, rng, every = Members(agent, 2), np.random.default_rng(0), images(5)
-    whole = cached.frozen
-    cached.frozen = Mock(wraps=whole)
-    for _ in range(40):
-        obs = every[rng.integers(5, size=2)]
-        assert torch.equal(cached.remembered(obs), whole(obs))
-    assert cached.frozen.call_count < 40 and len(cached.known) == 3
