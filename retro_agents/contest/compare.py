@@ -169,6 +169,19 @@ def remarks(
     return lines
 
 
+def cautions(
+    labels: Mapping[str, str], entries: Mapping[str, Runs]
+) -> tuple[list[str], dict[str, str]]:
+    """The remarks on a comparison, and what the seeds of a label lack. labels: label -> entry;
+    entries: the scores of each."""
+    contests = {label: one for label, entry in labels.items() if (one := contest_of(entry))}
+    runs = {label: budgets(entry) for label, entry in labels.items() if label not in contests}
+    shared = set.intersection(*map(set, entries.values()))
+    here = {label: {level: own[level] for level in shared} for label, own in entries.items()}
+    cut = {label: line for label, own in here.items() if (line := lacking(label, own))}
+    return remarks(contests, runs), cut
+
+
 def lacking(label: str, runs: Runs) -> str:
     """What a reader must know of the seeds that lack levels; "" if none does."""
     every, whole = set[int]().union(*runs.values()), len(statistics.seed_means(runs))
@@ -260,21 +273,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     labels = labels_of([*dict.fromkeys(config.entries)])
     entries = {label: runs_of(entry) for label, entry in labels.items()}
     found = compared(entries)
-    shared = set.intersection(*(set(runs) for runs in entries.values()))
-    levels = len(shared)
+    levels = len(set.intersection(*map(set, entries.values())))
     if config.out is not None:
         store(config.out, {"levels": levels, "entries": [*map(dataclasses.asdict, found)]})
     if config.plot is not None:
         draw(found, config.plot)
     for table in tables(found, levels=levels):
         Console().print(table)
-    contests = {label: one for label, entry in labels.items() if (one := contest_of(entry))}
-    runs = {label: budgets(entry) for label, entry in labels.items() if label not in contests}
-    for line in remarks(contests, runs):
-        print(line)
-    here = {label: {level: own[level] for level in shared} for label, own in entries.items()}
-    cut = {label: line for label, own in here.items() if (line := lacking(label, own))}
-    for line in cut.values():
+    lines, cut = cautions(labels, entries)
+    for line in (*lines, *cut.values()):
         print(line)
     if single := [one.label for one in found if one.seeds < 2 and one.label not in cut]:
         print(

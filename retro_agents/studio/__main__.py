@@ -114,7 +114,7 @@ def main() -> None:
             print(said(address, port), flush=True)
             if config.browser and has_browser():
                 webbrowser.open(address)
-            server_of(app_of(root, exports=exports, token=token, port=port)).run([listener])
+            server_of(app_of(root, exports=exports, token=token)).run([listener])
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr, flush=True)
         os._exit(130)  # without waiting for threads, of which one may wait for a disk

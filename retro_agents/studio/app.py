@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -26,7 +25,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.studio import curves, judged
 from retro_agents.studio.agents import Agents, playable
 from retro_agents.studio.commands import commands
-from retro_agents.studio.episodes import MOST_FILES, listed, recording, recordings
+from retro_agents.studio.episodes import listed, newest_files, recording
 from retro_agents.studio.files import checkpoints_of, reason_of
 from retro_agents.studio.gate import Gate
 from retro_agents.studio.index import Index
@@ -169,8 +168,7 @@ class Studio:
         """A run's episodes that fit, and its recordings and films."""
         run = next(iter(self.named(request).values()))
         found = listed(self.tables, run, request.query_params)
-        files = [name for name, _ in islice(recordings(run), MOST_FILES)]
-        return answer({**found, "files": files})
+        return answer({**found, "files": newest_files(run)})
 
     def file(self, request: Request) -> Response:
         """A recording or a film of a run."""
@@ -251,7 +249,7 @@ def page(_: Request) -> Response:
     return FileResponse(PAGE / "studio.html", headers={"Cache-Control": "no-cache"})
 
 
-def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
+def app_of(root: Path, *, exports: Path, token: str) -> Gate:
     """The whole application, behind its gate. exports: a folder for exported nets."""
     studio = Studio(root, exports)
     for suffix, kind in TYPES.items():
@@ -291,4 +289,4 @@ def app_of(root: Path, *, exports: Path, token: str, port: int) -> Gate:
         Mount("/assets", StaticFiles(directory=PAGE / "assets", check_dir=False)),
     ]
     handlers: dict[Any, Any] = {UserError: refused, OSError: refused, Exception: failed}
-    return Gate(Starlette(routes=routes, exception_handlers=handlers), token=token, port=port)
+    return Gate(Starlette(routes=routes, exception_handlers=handlers), token=token)

@@ -38,6 +38,6 @@ def started(begun: str, agent: str) -> list[str]:
         words = shlex.split(begun)
     except ValueError:
         return []
-    if words[:1] not in (["train.py"], ["clone.py"]):
+    if words[:1] not in (["train.py"], ["clone.py"], ["master.py"]):
         return words
     return ["python", "-m", f"{agent}.{words[0].removesuffix('.py')}", *words[1:]]

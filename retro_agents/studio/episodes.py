@@ -17,9 +17,12 @@ ROWS = 100
 """Rows that are sent at a time."""
 ENDS = 500
 """Ends of episodes that are sent for a map."""
-KINDS = {".bk2": "recording", ".mp4": "film"}
+KINDS = (".mp4", ".bk2")
+"""Films and recordings, in the order in which they are listed."""
 MOST_FILES = 200
-"""Recordings and films that are listed."""
+"""Files of each kind that are listed: the last by name, of films the newest."""
+MOST_LEVELS = 1_000
+"""Levels that can be chosen. With more, as of Procgen, each is played about once."""
 Given = Mapping[str, str]
 
 
@@ -35,9 +38,10 @@ def number(given: Given, name: str, otherwise: float) -> float:
 
 
 def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
-    """The episodes that fit what is given, by name: levels (all of the run's); count (rows of the
-    table); total (episodes that fit); rows (of these, from `from` on in the given order, each with
-    the name of its recording or ""); ends (level, progress and finished of the newest that fit).
+    """The episodes that fit what is given, by name: levels (of the run; none if there are many);
+    count (rows of the table); total (episodes that fit); rows (of these, from `from` on in the
+    given order, each with the name of its recording or ""); ends (level, progress and finished of
+    the newest that fit).
 
     given: level, least and most (return), ended (finished or lost), order (a column), up (1:
     ascending), from, until (a count: later episodes are left out). Raises UserError if the table
@@ -68,6 +72,7 @@ def listed(tables: Tables, run: Path, given: Given) -> dict[str, Any]:
     newest = np.flatnonzero(fits)[-ENDS:]
     ends = [[str(levels[i]), float(columns["progress"][i]), bool(finished[i])] for i in newest]
     names = sorted(set(levels.tolist()))
+    names = names if len(names) <= MOST_LEVELS else []
     return {"levels": names, "count": count, "total": len(at), "rows": rows, "ends": ends}
 
 
@@ -78,7 +83,7 @@ def replays(
     each environment from its first episode on, so none is known if a later start set --record."""
     try:
         later = [str(start.get("command", "")) for start in history(run)[1:]]
-        known = config_of(run).get("record") is True and not any("record" in c for c in later)
+        known = config_of(run).get("record") is True and not any("--record" in c for c in later)
     except (UserError, OSError):
         known = False
     if not known:
@@ -100,6 +105,13 @@ def recordings(folder: Path) -> Iterator[tuple[str, Path]]:
             file = Path(path, name)
             if file.suffix in KINDS and file.is_file() and not file.is_symlink():
                 yield os.fsencode(file.relative_to(folder)).decode("utf-8", "replace"), file
+
+
+def newest_files(folder: Path) -> list[str]:
+    """The names of the recordings and films that are listed."""
+    names = [name for name, _ in recordings(folder)]
+    each = ([name for name in names if name.endswith(kind)] for kind in KINDS)
+    return [name for files in each for name in files[-MOST_FILES:]]
 
 
 def recording(folder: Path, wanted: str) -> Path:

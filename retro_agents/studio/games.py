@@ -104,11 +104,13 @@ def other_game(part: Part, policy: Policy, settings: Any, screen: Screen) -> Ite
             return np.asarray(envs.reset(seed=seed)[0][0])
 
         def step(action: int) -> tuple[Images, float, bool]:
-            obs, rewards, terminated, truncated, _ = envs.step(np.array([action]))
-            picture = beside(obs[0, -spec.channels :], spec.channels)
+            obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
+            over = bool(terminated[0] or truncated[0])
+            seen = infos["final_obs"][0] if over else obs[0]  # else it is of the next level
+            picture = beside(seen[-spec.channels :], spec.channels)
             colours = picture if spec.channels == 3 else np.repeat(picture[..., None], 3, -1)
             screen(colours, STEPS_PER_SECOND)
-            return obs[0], float(rewards[0]), bool(terminated[0] or truncated[0])
+            return seen, float(rewards[0]), over
 
         yield Game(spec.action_names, reset, acting(policy), step, policy, spec.channels)
 

@@ -6,10 +6,9 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, final
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,21 +36,23 @@ class Gate:
     The token comes once in the address; then a cookie holds it, which no script can read.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
-        self.app, self.token, self.cookie = app, token, f"studio-{port}"
+    def __init__(self, app: ASGIApp, *, token: str) -> None:
+        self.app, self.token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        asks = HTTPConnection(scope)
+        token = asks.query_params.get("token", "") if scope["path"] == "/" else ""
+        cookie = cookie_of(asks.headers)
         answer: Any = None
-        if reason := refusal(headers, writes=scope.get("method") not in ("GET", "HEAD")):
+        if reason := refusal(asks.headers, writes=scope.get("method") not in ("GET", "HEAD")):
             answer = PlainTextResponse(reason, 403)
-        elif scope["type"] == "http" and self.fits(token_in(scope)):
+        elif scope["type"] == "http" and self.fits(token):
             answer = RedirectResponse("/", 303)
-            answer.set_cookie(self.cookie, self.token, httponly=True, samesite="lax")
-        elif not self.fits(cookie_in(headers, self.cookie)):
+            answer.set_cookie(cookie, self.token, httponly=True, samesite="lax")
+        elif not self.fits(asks.cookies.get(cookie, "")):
             answer = PlainTextResponse(
                 "Open the address that `retro-agents studio` printed.\n", 403
             )
@@ -77,14 +78,10 @@ def refusal(headers: Headers, *, writes: bool) -> str:
     return ""
 
 
-def token_in(scope: Scope) -> str:
-    query = scope["query_string"].decode("latin-1")
-    return parse_qs(query).get("token", [""])[0] if scope["path"] == "/" else ""
-
-
-def cookie_in(headers: Headers, name: str) -> str:
-    """The value of a cookie; "" without one."""
-    return cookie_parser(headers.get("cookie", "")).get(name, "")
+def cookie_of(headers: Headers) -> str:
+    """The cookie's name, by the port that the browser knows: browsers give a cookie to all ports,
+    and the studio of another machine may have the same port there."""
+    return f"studio-{headers.get('host', '').rpartition(':')[2].strip(']')}"
 
 
 def with_headers(send: Send) -> Send:

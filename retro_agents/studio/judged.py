@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from retro_agents.contest.compare import compared, runs_of
+from retro_agents.contest.compare import cautions, compared, runs_of
 from retro_agents.contest.match.folder import job_folders, read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
 from retro_agents.contest.stored import shipped, stored_file
@@ -56,14 +56,17 @@ def checked_contest(folder: Path) -> Path:
     return folder
 
 
-def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
-    """An entry's label and scores. Raises UserError if it has none."""
+def scores_of(index: Index, entry: Entry) -> tuple[str, str, Runs]:
+    """An entry's label, its name for `retro-agents compare`, and its scores. Raises UserError if it
+    has none."""
     if entry.shipped:
         if entry.shipped not in shipped():
             raise UserError("there is no such result")
-        return entry.shipped, runs_of(str(stored_file(entry.shipped)))
+        source = str(stored_file(entry.shipped))
+        return entry.shipped, source, runs_of(source)
     if entry.contest:
-        return entry.contest, runs_of(str(checked_contest(index.contest(entry.contest))))
+        source = str(checked_contest(index.contest(entry.contest)))
+        return entry.contest, source, runs_of(source)
     for name in entry.runs:
         check_file(index.run(name) / "episodes.csv")
     folders = [str(index.run(name)) for name in entry.runs]
@@ -71,7 +74,7 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, Runs]:
     if folders_of(joined) != folders:
         raise UserError(f"{joined}: a part before a comma is a folder too: rename one of them")
     more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
-    return f"{(entry.runs or [''])[0]}{more}", runs_of(joined)
+    return f"{(entry.runs or [''])[0]}{more}", joined, runs_of(joined)
 
 
 def by_experiment(index: Index, entries: list[Entry]) -> list[Entry]:
@@ -85,21 +88,24 @@ def by_experiment(index: Index, entries: list[Entry]) -> list[Entry]:
 
 
 def compare(index: Index, asked: Comparison) -> dict[str, Any]:
-    """The entries beside the first one: their rows, and the mean of each on each shared level."""
+    """The entries beside the first one: their rows, the mean of each on each shared level, and what
+    a reader must know of them."""
     entries = by_experiment(index, asked.entries) if asked.seeds else asked.entries
     if not 2 <= len(entries) <= MOST:
         raise UserError(f"a comparison needs 2 to {MOST} entries, and these are {len(entries)}")
-    found: dict[str, Runs] = {}
+    found, sources = dict[str, Runs](), dict[str, str]()
     for entry in entries:
-        label, scores = scores_of(index, entry)
-        found[label if label not in found else f"{label} ({len(found) + 1})"] = scores
+        label, source, scores = scores_of(index, entry)
+        label = label if label not in found else f"{label} ({len(found) + 1})"
+        found[label], sources[label] = scores, source
     rows = [dataclasses.asdict(one) for one in compared(found)]
     levels = sorted(set.intersection(*map(set, found.values())))
     means = [
         {"level": level, "means": [fmean(runs[level].values()) for runs in found.values()]}
         for level in levels
     ]
-    return {"rows": rows, "levels": means}
+    lines, cut = cautions(sources, found)
+    return {"rows": rows, "levels": means, "remarks": [*lines, *cut.values()]}
 
 
 def contests(index: Index) -> list[dict[str, Any]]:
@@ -143,12 +149,12 @@ def sweeps(index: Index) -> list[dict[str, Any]]:
     """A grid for each sweep: its cells with their states, its table as text, and when its plot was
     drawn, in seconds since 1970; 0: not yet."""
     rows = {row.id: row for row in index.ask()}
-    found = []
+    paths, cells_of, found = index.paths, index.cells, []  # which a look may replace meanwhile
     for name, folder in index.sweeps.items():
         cells = [
-            cell(index.paths[run], folder, rows[run], reads=not index.is_slow(run))
-            for run in index.cells[name]
-            if run in rows
+            cell(paths[run], folder, rows[run], reads=not index.is_slow(run))
+            for run in cells_of.get(name, ())
+            if run in rows and run in paths
         ]
         text, drawn = "", 0.0
         if not index.is_slow(name):

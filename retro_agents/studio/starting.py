@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -26,6 +27,7 @@ from retro_agents.run.flags import asks_for_help
 from retro_agents.studio.agents import Agents
 from retro_agents.studio.files import MOST_LINE, opened, reason_of
 from retro_agents.studio.index import is_inside
+from retro_agents.studio.writers import locks, writer_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LOG = "output.txt"
@@ -101,7 +103,7 @@ def contest_words(wanted: Match, root: Path, agents: Agents) -> list[str]:
     words = [*who, *shared, "--out", str(folder)]
     config = parse_command(RunConfig, words, command="retro-agents contest run")
     limits_of(config)
-    playable_levels(config.levels)
+    playable_levels(config.levels, agent=config.checkpoint)
     resolve(Agent(config.agent, config.checkpoint, config.mode, config.device, (), None))
     return ["retro_agents.contest.run", *words]
 
@@ -169,13 +171,18 @@ class Started:
             raise UserError(f"{wanted.name} cannot be started: {reason_of(error)}") from None
 
     def failures(self) -> dict[str, str]:
-        """What ended with an error and is there still -> the last line that it printed."""
+        """What ended with an error, is there still and was not resumed -> the last line that it
+        printed."""
         for name, process in [*self._processes.items()]:
             if name not in self._failures and (code := process.poll()) not in (None, 0, 130):
                 self._failures[name] = "it ended with an error"  # while a disk does not answer
                 line = last_line(self.root / name / LOG)
                 killed = f"it was killed by signal {-code}; its last line: {line}"
                 self._failures[name] = killed if code < 0 else line or self._failures[name]
+        for name in [*self._failures]:
+            with suppress(OSError):
+                if writer_of(self.root / name, locks()) > 0:  # somebody goes on with it
+                    self._processes.pop(name, None), self._failures.pop(name, None)
         return {name: why for name, why in self._failures.items() if (self.root / name).is_dir()}
 
 

@@ -83,7 +83,7 @@ def studio(tmp_path, monkeypatch):
     def serve(root):
         listener = listening(0)
         port = listener.getsockname()[1]
-        server = server_of(app.app_of(root, exports=tmp_path, token=TOKEN, port=port))
+        server = server_of(app.app_of(root, exports=tmp_path, token=TOKEN))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
 

@@ -25,16 +25,17 @@ def test_commands_are_those_that_work(tmp_path, levels, agent, lacks, evaluates)
 
 
 @pytest.mark.parametrize(
-    ("begun", "shown"),
+    ("begun", "agent", "shown"),
     [
-        ("train.py --seed 1", "python -m ppo2.train --seed 1"),
-        ("clone.py --expert", "python -m ppo2.clone --expert"),
-        ("retro-agents train ppo2 --run-dir 'my run'",) * 2,
-        ("echo;\ncurl x | sh", "'echo;' curl x '|' sh"),
-        ("'", None),
+        ("train.py --seed 1", "ppo2", "python -m ppo2.train --seed 1"),
+        ("clone.py --expert", "ppo2", "python -m ppo2.clone --expert"),
+        ("master.py --seed 1", "es", "python -m es.master --seed 1"),
+        (line := "retro-agents train ppo2 --run-dir 'my run'", "ppo2", line),
+        ("echo;\ncurl x | sh", "ppo2", "'echo;' curl x '|' sh"),
+        ("'", "ppo2", None),
     ],
 )
-def test_what_started_a_run_is_one_command(tmp_path, begun, shown):
-    found = commands(make_run(tmp_path / "one"), "ppo2", begun)
+def test_what_started_a_run_is_one_command(tmp_path, begun, agent, shown):
+    found = commands(make_run(tmp_path / "one"), agent, begun)
     assert found.get("Started with") == shown
     assert ("Resume it" in found) == (begun != "clone.py --expert")

@@ -20,7 +20,15 @@ SECRET = "outside"
         ({"Host": "127.0.0.1.example.org:{port}"}, 403),
         ({"Origin": "http://example.org"}, 403),
         ({"Origin": "http://127.0.0.1:1"}, 403),
-        ({"Host": "localhost:9000", "Origin": "http://localhost:9000"}, 200),
+        ({"Host": "localhost:9000", "Cookie": "studio-{port}=correct-token"}, 403),
+        (
+            {
+                "Host": "localhost:9000",
+                "Origin": "http://localhost:9000",
+                "Cookie": "studio-9000=correct-token; studio-{port}=of-another-machine",
+            },
+            200,
+        ),
     ],
 )
 def test_only_the_studios_own_page_is_answered(studio, tmp_path, headers, status):

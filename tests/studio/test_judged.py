@@ -3,16 +3,19 @@
 import asyncio
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run.folder import alone_in
-from retro_agents.studio import agents
-from retro_agents.studio.files import checkpoints_of
+from retro_agents.studio import agents, judged
+from retro_agents.studio.curves import Tables
+from retro_agents.studio.episodes import listed
+from retro_agents.studio.files import checkpoints_of, read_json
 from retro_agents.studio.index import Index
-from retro_agents.studio.judged import Entry, contests, scores_of, sweeps
+from retro_agents.studio.judged import Comparison, Entry, compare, contests, scores_of, sweeps
 from tests.studio.conftest import processes
 from tests.studio.runs import (
     LEVELS,
@@ -23,6 +26,7 @@ from tests.studio.runs import (
     make_run,
     make_sweep,
     piped,
+    table,
     write,
 )
 
@@ -82,6 +86,28 @@ def test_a_recording_is_given_and_no_link_followed(client):
         assert client.ask("/api/file", query={"run": "a0", "file": file})[0] == 400
 
 
+def test_the_newest_recordings_and_films_are_listed(studio, tmp_path):
+    run = make_run(tmp_path / "runs" / "one")
+    films = [f"films/{number:04d}.mp4" for number in range(3)]
+    recordings = [f"recordings/{number:04d}.bk2" for number in range(250)]
+    (run / "films").mkdir(), (run / "recordings").mkdir()
+    for name in (*films, *recordings):
+        (run / name).touch()
+    client = studio(run.parent)
+    client.rows(len)
+    files = client.ask("/api/episodes", query={"run": "one"})[1]["files"]
+    assert files == [*films, *recordings[50:]]
+
+
+@pytest.mark.parametrize(("many", "offered"), [(900, 900), (1_500, 0)])
+def test_levels_are_offered_unless_they_are_many(tmp_path, many, offered):
+    played = [f"{row},0,coinrun:{row},9.5,3,1,1" for row in range(many)]
+    run = make_run(tmp_path / "one")
+    table(run / "episodes.csv", "step,env,level,r,l,progress,finished", played)
+    found = listed(Tables(), run, {})
+    assert (len(found["levels"]), found["total"]) == (offered, many)
+
+
 def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client):
     entries = [{"runs": [name]} for name in ("a0", "a1", "b0", "b1")]
     asked = {"entries": [*entries, {"shipped": "random"}], "seeds": True}
@@ -89,6 +115,28 @@ def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client):
     assert [row["label"] for row in found["rows"]] == ["a0 and 1 more", "b0 and 1 more", "random"]
     assert [row["seeds"] for row in found["rows"]][:2] == [2, 2]
     assert found["rows"][1]["better"] == 0.5 and len(found["levels"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("other", "remarks"),
+    [
+        (Entry(runs=["a"]), []),
+        (Entry(runs=["short"]), ["Their steps differ: a 4,000, short 400."]),
+        (
+            Entry(contest="contest"),
+            [
+                "contest: 1 of 4 runs did not play all their steps; what they reached counts.",
+                "contest: 1 of 2 seeds have all 2 levels, so the mean is of that one, and there is "
+                "no interval.",
+            ],
+        ),
+    ],
+)
+def test_a_comparison_says_what_a_reader_must_know(tmp_path, other, remarks):
+    make_run(tmp_path / "a"), make_run(tmp_path / "short", steps=400)
+    make_contest(tmp_path / "contest")
+    asked = Comparison([Entry(runs=["a"]), other])
+    assert compare(Index(tmp_path), asked)["remarks"] == remarks
 
 
 def test_a_sweeps_single_cell_is_compared(client):
@@ -205,6 +253,20 @@ def test_a_sweeps_plot_is_given_and_no_link_followed(client, tmp_path):
         assert client.ask("/api/plot", query={"sweep": name})[0] == 400
 
 
+def test_sweeps_that_are_removed_meanwhile_harm_nothing(tmp_path, monkeypatch):
+    make_sweep(tmp_path / "a"), make_sweep(tmp_path / "b")
+    index = Index(tmp_path)
+
+    def removing(path):
+        for name in "ab":
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+        index.look()
+        return read_json(path)
+
+    monkeypatch.setattr(judged, "read_json", removing)
+    assert [(one["id"], len(one["cells"])) for one in sweeps(index)] == [("a", 4), ("b", 4)]
+
+
 @pytest.mark.parametrize(
     ("cell", "record", "note"),
     [
@@ -261,3 +323,13 @@ def test_a_jerk_run_offers_its_sequences_and_recordings(studio, tmp_path):
     assert [(row["step"], row["file"]) for row in rows if row["file"]] == [(600, RECORDED)]
     status, found = client.ask("/api/player", query={"agent": checkpoint})
     assert (status, found["levels"]) == (200, {LEVELS[0]: [6, 1, 1]})
+
+
+@pytest.mark.parametrize(
+    ("flags", "files"),
+    [("--run-dir runs/jerk-recorded --resume", {"", RECORDED}), ("--resume --record", {""})],
+)
+def test_a_recording_is_known_unless_a_later_start_set_record(tmp_path, flags, files):
+    run = make_jerk(tmp_path / "jerk")
+    write(run / "provenance.json", [{"agent": "jerk"}, {"command": f"train.py {flags}"}])
+    assert {row["file"] for row in listed(Tables(), run, {})["rows"]} == files

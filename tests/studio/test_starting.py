@@ -10,6 +10,7 @@ import pytest
 
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
+from retro_agents.run.folder import alone_in
 from retro_agents.studio import app
 from retro_agents.studio.__main__ import StudioConfig, has_browser, main, said
 from retro_agents.studio.index import Index
@@ -88,7 +89,7 @@ def test_a_run_that_fails_says_why_and_is_read_once(studio, tmp_path):
     assert client.ask("/api/runs")[1]["failures"] == {}
 
 
-def test_a_run_that_was_killed_says_so(tmp_path):
+def test_a_run_that_was_killed_says_so_until_it_is_resumed(tmp_path):
     make_run(tmp_path / "new")
     (tmp_path / "new" / "output.txt").write_text("ppo2: 10/20 steps\n")
     started = app.Studio(tmp_path, tmp_path).started
@@ -97,6 +98,9 @@ def test_a_run_that_was_killed_says_so(tmp_path):
     started._processes["new"] = process
     said = "it was killed by signal 9; its last line: ppo2: 10/20 steps"
     assert started.failures()["new"] == said
+    with alone_in(tmp_path / "new"):
+        assert started.failures() == {}
+    assert started.failures() == {}
 
 
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, refused, monkeypatch):
@@ -121,7 +125,7 @@ root, token = sys.argv[1:]
 with listening(0) as listener:
     port = listener.getsockname()[1]
     print(port, flush=True)
-    app = app_of(Path(root), exports=Path(root).parent, token=token, port=port)
+    app = app_of(Path(root), exports=Path(root).parent, token=token)
     server_of(app).run([listener])
 """
 

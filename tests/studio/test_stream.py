@@ -3,15 +3,19 @@
 import errno
 import json
 import struct
+from contextlib import closing
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.train import parse
+from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.demonstrate import replayed
 from retro_agents.studio import stream
+from retro_agents.studio.games import Part, beside, other_game
 from tests.runs import soon
 from tests.studio.conftest import TOKEN, processes
 from tests.studio.runs import make_recording, make_run
@@ -199,3 +203,20 @@ def test_procgen_is_shown_too(client, tmp_path):
     with watching(client, agent="run@step-000000000", level="procgen:coinrun") as page:
         found = header(page.recv(60))
     assert (len(found["names"]), "value" in found) == (15, True)
+
+
+def test_the_last_screen_of_procgen_is_of_the_level_that_ended():
+    pytest.importorskip("envpool")
+    part, screens = Part("", "procgen:bigfish"), list[Any]()
+    env = parse(["--levels", part.level]).env
+    twin: Any = make(part.level, env.with_raw_rewards(), num_envs=1, seed=0)
+    policy: Any = None
+    with closing(twin), other_game(part, policy, env, lambda *one: screens.append(one[0])) as game:
+        game.reset(0), twin.reset(seed=0)
+        over, infos = False, dict[str, Any]()
+        while not over:
+            obs, _, over = game.step(0)
+            infos = twin.step(np.array([0]))[-1]
+        final = infos["final_obs"][0]
+    assert np.array_equal(obs, final)
+    assert np.array_equal(screens[-1], beside(final[-game.channels :], game.channels))

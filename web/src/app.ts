@@ -77,8 +77,8 @@ export class App {
       h("div", { class: "table" }, game, side),
       this.acts.root,
     );
-    freeKeys(main);
     this.roots = [this.controls.header, main];
+    this.roots.forEach((root) => freeKeys(root));
     this.stage.onpicture = () => this.picture();
     this.person.onpress = () => this.takeOver();
     this.person.wanted = () => main.isConnected && this.isPlayed;
@@ -99,6 +99,7 @@ export class App {
   /** Whether a person plays here, or may take over. */
   private get isPlayed(): boolean {
     const { mode, replay } = this.state;
+    if (!this.seats.length) return false; // its act is still fetched
     return mode === "watch" ? !replay : this.ids().includes(YOU);
   }
 
@@ -133,6 +134,7 @@ export class App {
   async follow(): Promise<void> {
     const hash = location.hash;
     const seed = /[?&]act=(\d+)\//.exec(hash)?.[1];
+    if (seed && !this.seats.length) this.say("The acts are being fetched…");
     const lost = seed && (await this.acts.show(seed).catch((error: Error) => error.message));
     if (hash !== location.hash) return;
     const { state, flaw: unknown } = parse(hash, (id) => this.world.acts.has(id));
@@ -262,14 +264,14 @@ export class App {
 
   private end(seat: Seat): void {
     const { x, y } = seat.engine.see();
-    const { finished, progress, total, pads, truncated } = seat.episode;
+    const { finished, progress, total, pads, terminated } = seat.episode;
     if (!finished) this.ends.push({ x, y });
     const time = clock(pads.length);
     const how = finished
       ? `Finished in ${time}`
-      : truncated
-        ? `Ended after ${time}`
-        : `Fell at ${Math.round(100 * progress)} %`;
+      : terminated
+        ? `Fell at ${Math.round(100 * progress)} %`
+        : `Ended after ${time}`;
     this.stage.screens[this.stage.seats.indexOf(seat)]?.say(`${how} · ${points(total)} points`);
     this.finish.ended(seat);
     const watches =
@@ -321,23 +323,24 @@ export class App {
     });
   }
 
-  /** Take a net or a recording from a file. */
+  /** Take a net or a recording from a file, or say what is wrong with it. */
   async open(file: File): Promise<void> {
     this.say("");
-    try {
-      const bytes = new Uint8Array(await file.arrayBuffer());
-      if (file.name.endsWith(".onnx")) {
-        const id = await this.cast.add(bytes, file.name);
-        this.go({
-          mode: this.state.mode === "race" ? "race" : "watch",
-          players: this.state.mode === "race" ? [YOU, id] : [id],
-        });
-      } else if (file.name.endsWith(".bk2")) {
-        const { act, pads } = await readRecording(bytes);
-        this.go({ mode: "watch", act, replay: await pack(pads) });
-      } else this.say("The page reads nets (.onnx) and recordings (.bk2): drop one of these.");
-    } catch (error) {
-      this.say((error as Error).message);
-    }
+    await this.take(file).catch((error: Error) => this.say(error.message));
+  }
+
+  /** Throws a sentence for the page if the file is neither a net nor a recording that can play. */
+  async take(file: File): Promise<void> {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (file.name.endsWith(".onnx")) {
+      const id = await this.cast.add(bytes, file.name);
+      this.go({
+        mode: this.state.mode === "race" ? "race" : "watch",
+        players: this.state.mode === "race" ? [YOU, id] : [id],
+      });
+    } else if (file.name.endsWith(".bk2")) {
+      const { act, pads } = await readRecording(bytes);
+      this.go({ mode: "watch", act, replay: await pack(pads) });
+    } else throw new Error("The page reads nets (.onnx) and recordings (.bk2): drop one of these.");
   }
 }

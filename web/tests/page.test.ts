@@ -142,25 +142,34 @@ onPage("a click on a control leaves the keys to the game", "#/play", async (page
   expect(await takes(page, "ArrowRight")).toBe(true);
   await page.locator("button", { hasText: "Again" }).press("Enter");
   expect(await takes(page, "Space")).toBe(false);
+  await page.getByRole("link", { name: "Race" }).click();
+  await page.getByRole("link", { name: "Play" }).click();
+  expect(await takes(page, "Space")).toBe(true);
 });
 
-onPage(
-  "the oracle finishes an act, and its link plays the same again",
-  "#/watch?act=SpringOrchard.Act1&players=oracle",
-  async (page) => {
-    await fast(page);
-    await banner(page, /^Finished in/);
-    const said = await page.locator(".banner").textContent();
-    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
-    await page.locator("button", { hasText: "Copy a link" }).click();
-    const address = await page.locator(".finish input").inputValue();
-    await page.goto("about:blank");
-    await page.goto(address);
-    await fast(page);
-    await banner(page, /^Finished in/);
-    expect(await page.locator(".banner").textContent()).toBe(said);
-  },
-);
+for (const [player, end] of [
+  ["oracle", /^Finished in/],
+  ["run-and-jump", /^Fell at/],
+] as const)
+  onPage(
+    `the link of an episode of ${player} plays the same again`,
+    `#/watch?act=SpringOrchard.Act1&players=${player}`,
+    async (page) => {
+      await fast(page);
+      await banner(page, end);
+      const said = await page.locator(".banner").textContent();
+      await page.evaluate(() =>
+        Object.defineProperty(navigator, "clipboard", { value: undefined }),
+      );
+      await page.locator("button", { hasText: "Copy a link" }).click();
+      const address = await page.locator(".finish input").inputValue();
+      await page.goto("about:blank");
+      await page.goto(address);
+      await fast(page);
+      await banner(page, end);
+      expect(await page.locator(".banner").textContent()).toBe(said);
+    },
+  );
 
 const copy = (page: Page) => page.locator("button", { hasText: "Copy a link" });
 onPage(
@@ -239,7 +248,13 @@ window.Worker = class {
     const [action, mean] = searches++ ? [1, 50] : [0, 90];
     const best = new Uint8Array(4500).fill(action);
     const report = { steps: timesteps, episodes: [], mean, best, over: true };
-    setTimeout(() => this.onmessage({ data: report }));
+    setTimeout(() => {
+      this.onmessage({ data: { ...report, over: false } });
+      const line = document.querySelector(".learn .line");
+      (window.busy ??= []).push(line.ariaBusy);
+      this.onmessage({ data: report });
+      window.busy.push(line.ariaBusy);
+    });
   }
   terminate() {}
 };`;
@@ -255,6 +270,8 @@ onPage(
     await page.locator(".learn .line", { hasText: "best run 50 points" }).waitFor();
     await page.locator(".controls button", { hasText: "Again" }).click();
     await pressed("LEFT");
+    // A screen reader is told of the end alone.
+    expect(await page.evaluate("busy")).toEqual(["true", null, "true", null]);
   },
   {},
   SEARCHES,
@@ -307,6 +324,30 @@ onPage(
   },
   {},
   LATE,
+);
+
+/** Holds a seed's pack back until it is released. */
+const SLOW = `const real = fetch;
+window.fetch = async (url) => {
+  if (url.includes("/1003-")) await new Promise((free) => (window.release = free));
+  return real(url);
+};`;
+onPage(
+  "acts that are still fetched are told, and keys wait for them",
+  "#/watch?act=1003/GaleCliffs.Act2&players=run-and-jump",
+  async (page) => {
+    await notice(page, /^The acts are being fetched/);
+    for (const key of ["r", "h", ".", "p", "ArrowRight"]) await page.keyboard.press(key);
+    await page.evaluate("release()");
+    await page.waitForFunction(() =>
+      /Gale Cliffs 2 · new · .* [1-9]\d* points/.test(
+        document.querySelector(".line")!.textContent!,
+      ),
+    );
+    expect(await page.locator(".notice").isHidden()).toBe(true);
+  },
+  {},
+  SLOW,
 );
 
 onPage("a recording is opened", "", async (page) => {

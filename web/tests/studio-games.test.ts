@@ -120,6 +120,13 @@ onPage(
   { refused: 1 },
 );
 
+onPage("a recording that is none is told, and a game plays", "#/runs", async (page) => {
+  await page.route(/api\/file/, (route) => route.fulfill({ body: "none" }));
+  await page.evaluate(() => (location.hash = "#/watch?run=faster&file=none.bk2"));
+  await page.locator(".notice", { hasText: "recording" }).waitFor();
+  await plays(page);
+});
+
 onPage(
   "an emulator's game is shown, a key moves the hero, and a second tab does no harm",
   "#/live?agent=run-and-jump&level=BrambleDash-Genesis-v0:BrambleWood.Act1",

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { answering, onPage, picture } from "./studio";
 
@@ -71,6 +72,25 @@ onPage("metrics that a run writes later are offered", "", async (page) => {
   await page.getByLabel("Draw ppo2-0").check();
   await page.getByText("Metrics (1)").waitFor();
   await page.getByText(/Metrics \([2-9]\)/).waitFor();
+});
+
+onPage("rows that change leave the page where it was scrolled to", "", async (page) => {
+  let beats = 0;
+  await answering(page, (runs) => {
+    beats += 1;
+    return runs.map((run) => ({ ...run, steps: 1000 * beats }));
+  });
+  await page.getByLabel("Draw ppo2-0").check();
+  await page.locator(".plot canvas").nth(3).waitFor();
+  const scrolled = await page.evaluate(() => {
+    window.scrollTo(0, document.body.scrollHeight);
+    return window.scrollY;
+  });
+  expect(scrolled).toBeGreaterThan(300);
+  const before = beats;
+  await expect.poll(() => beats, { timeout: 20_000 }).toBeGreaterThan(before + 2);
+  expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(300);
+  expect(await page.getByLabel("Draw ppo2-0").evaluate((one) => one.matches(":focus"))).toBe(true);
 });
 
 onPage("a running run's speed says how much time is left", "", async (page) => {
@@ -175,6 +195,38 @@ onPage("an episode that was recorded is replayed", "#/episodes?run=jerk", async 
   await page.locator(".line", { hasText: "Tide Grotto 1" }).waitFor();
 });
 
+onPage("an episode of another game is replayed by its emulator", "", async (page) => {
+  await page.route(/api\/episodes/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    const rows = answer.rows.map((row: object) => ({ ...row, level: "Sonic-Genesis:Hill.Act1" }));
+    await route.fulfill({ json: { ...answer, rows } });
+  });
+  await page.evaluate(() => (location.hash = "#/episodes?run=jerk"));
+  const replay = page.locator("td a", { hasText: "Replay" });
+  expect(await replay.getAttribute("href")).toMatch(/^#\/live\?/);
+});
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement!.textContent);
+onPage("the keyboard's focus stays on a tab, and on what is renewed", "", async (page) => {
+  await page.locator("nav a", { hasText: "Compare" }).press("Enter");
+  await page.getByRole("button", { name: "Compare" }).waitFor();
+  expect(await focused(page)).toBe("Compare");
+  let asked = 0;
+  await page.route(/api\/contests/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    asked += 1;
+    await route.fulfill({
+      json: answer.map((one: object) => ({ ...one, timesteps: 1000 * asked })),
+    });
+  });
+  await page.locator("nav a", { hasText: "Contests" }).press("Enter");
+  const summary = page.locator("details.box summary").first();
+  await summary.focus();
+  const title = await summary.textContent();
+  await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(2);
+  expect(await focused(page)).toBe(title);
+});
+
 onPage("runs are compared, and the comparison is saved as one file", "#/compare", async (page) => {
   for (const entry of ["ppo2-0", "ppo2-1", "run-and-jump"])
     await page.getByLabel(entry, { exact: true }).check();
@@ -229,7 +281,7 @@ onPage("a contest is started from its form, and is played", "#/contests", async 
   await page.locator("tr", { hasText: /random.*new.*1 of 1 played/ }).waitFor({ timeout: 60_000 });
 });
 
-onPage("contests make a leaderboard", "#/contests", async (page) => {
+onPage("contests are ranked", "#/contests", async (page) => {
   await page.locator("td b", { hasText: "jerk, adapt" }).waitFor();
   await page
     .locator("td", { hasText: /^\d+ × .+ steps$/ })

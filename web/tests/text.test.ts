@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { elapsed, short } from "../src/studio/text";
+import { amount, elapsed, short } from "../src/studio/text";
 
 const ticks = (from: number, step: number) =>
   Array.from({ length: 5 }, (_, i) => short(from + i * step, step));
@@ -15,6 +15,12 @@ test("ticks of an axis differ", () => {
     expect(new Set(ticks(from, step)).size).toBe(5);
   expect(ticks(0, 500_000)).toEqual(["0", "500 k", "1 M", "1.5 M", "2 M"]);
   expect(short(1_250_000)).toBe("1.25 M");
+});
+
+test("small returns have decimals", () => {
+  expect([9.43, 1200.6, -0.5, 0, -312.4, null].map(amount)).toEqual([
+    ...["9.43", "1,201", "-0.5", "0", "-312", "–"],
+  ]);
 });
 
 test("times are said to their second unit", () => {

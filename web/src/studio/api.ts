@@ -122,7 +122,7 @@ export async function fetchRecording(name: string): Promise<Uint8Array<ArrayBuff
 export interface Episode {
   level: string;
   step: number;
-  r: number;
+  r: number | null;
   l: number;
   progress: number | null;
   finished: number;
@@ -157,6 +157,8 @@ export interface Compared {
 export interface Comparison {
   rows: Compared[];
   levels: { level: string; means: number[] }[];
+  /** What a reader must know of the entries. */
+  remarks: string[];
 }
 
 export interface Job {

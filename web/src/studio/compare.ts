@@ -2,7 +2,7 @@
 
 import { button, h, toggle } from "../views/dom";
 import { ask, tell, type Compared, type Comparison, type Contest, type Runs } from "./api";
-import { count, levelOf } from "./text";
+import { amount, levelOf } from "./text";
 import type { View } from "./view";
 import { table, whisker } from "./whisker";
 
@@ -12,11 +12,11 @@ const KINDS: Record<Kind, string> = {
   contest: "Contests",
   shipped: "Shipped results",
 };
-const interval = ([low, high]: readonly [number | null, number | null], digits = 0) => {
-  const text = (value: number) =>
-    value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return low === null || high === null ? "–" : `${text(low)} to ${text(high)}`;
-};
+const interval = (
+  [low, high]: readonly [number | null, number | null],
+  text: (value: number) => string = amount,
+) => (low === null || high === null ? "–" : `${text(low)} to ${text(high)}`);
+const probability = (value: number) => value.toFixed(2);
 /** Whether a difference's interval excludes 0. */
 const shown = ([low, high]: readonly [number | null, number | null]) =>
   (low ?? 0) > 0 || (high ?? 0) < 0;
@@ -117,7 +117,7 @@ export class Compare implements View {
     }
   }
 
-  private fill({ rows, levels }: Comparison): void {
+  private fill({ rows, levels, remarks }: Comparison): void {
     const ends = rows.flatMap(({ mean, interval: [low, high] }) => [
       mean,
       low ?? mean,
@@ -126,21 +126,21 @@ export class Compare implements View {
     const scale = [Math.min(0, ...ends), Math.max(...ends)] as const;
     const means = rows.map((row) => [
       row.label,
-      count(row.mean),
+      amount(row.mean),
       interval(row.interval),
       whisker(row.mean, row.interval, scale),
       String(row.seeds),
     ]);
-    const apart = rows
-      .slice(1)
-      .map((row: Compared) => [
-        row.label,
-        `${row.apart > 0 ? "+" : ""}${count(row.apart)}`,
-        interval(row.apart_interval),
-        shown(row.apart_interval) ? "yes" : "no",
-        row.better.toFixed(2),
-        interval(row.better_interval, 2),
-      ]);
+    const apart = rows.slice(1).map((row: Compared) => [
+      row.label,
+      `${row.apart > 0 ? "+" : ""}${amount(row.apart)}`,
+      interval(row.apart_interval),
+      shown(row.apart_interval) ? "yes" : "no",
+      row.apart_interval[0] === null && row.better_interval[0] === null
+        ? "–" // of single seeds
+        : probability(row.better),
+      interval(row.better_interval, probability),
+    ]);
     const page = h(
       "div",
       {},
@@ -151,8 +151,9 @@ export class Compare implements View {
       h("h2", {}, "By level"),
       table(
         ["", ...rows.map(({ label }) => label)],
-        levels.map(({ level, means }) => [levelOf(level), ...means.map(count)]),
+        levels.map(({ level, means }) => [levelOf(level), ...means.map(amount)]),
       ),
+      ...remarks.map((text) => h("p", { class: "line" }, text)),
       h(
         "p",
         { class: "line" },

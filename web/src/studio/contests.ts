@@ -55,6 +55,7 @@ export class Contests implements View {
   }
 
   private fill(contests: Contest[]): void {
+    const focus = document.activeElement?.getAttribute("data-key");
     const rows = contests.map((one, i) => [
       one.mean === null ? "–" : String(i + 1),
       h("span", {}, h("b", {}, titleOf(one)), h("small", {}, one.id)),
@@ -70,7 +71,12 @@ export class Contests implements View {
     const kinds = new Set(scored.map((one) => JSON.stringify([levelsOf(one), one.timesteps])));
     const report = h(
       "a",
-      { href: `/api/report?${queryOf({ contest: played })}`, target: "_blank", rel: "noopener" },
+      {
+        href: `/api/report?${queryOf({ contest: played })}`,
+        target: "_blank",
+        rel: "noopener",
+        "data-key": "report",
+      },
       "Report on all of them",
     );
     this.board.replaceChildren(
@@ -87,6 +93,8 @@ export class Contests implements View {
     this.each.replaceChildren(
       ...contests.filter(({ error }) => !error).map((one) => this.grid(one)),
     );
+    const again = focus && `[data-key="${CSS.escape(focus)}"]`;
+    if (again) this.root.querySelector<HTMLElement>(again)?.focus({ preventScroll: true });
   }
 
   /** Levels and seeds of a contest: what each has reached. */
@@ -111,7 +119,7 @@ export class Contests implements View {
     const details = h(
       "details",
       { class: "box", open: this.open.has(contest.id) },
-      h("summary", {}, titleOf(contest)),
+      h("summary", { "data-key": `grid ${contest.id}` }, titleOf(contest)),
       table(["Level", ...seeds.map((seed) => `Seed ${seed}`)], rows),
     );
     details.addEventListener("toggle", () =>

@@ -1,8 +1,9 @@
 /** The view of a run's episodes: a table with filters, where they ended, and recordings. */
 
+import { GAME } from "../game/world";
 import { button, choice, context, h, points } from "../views/dom";
 import { ask, queryOf, type Episode, type Episodes as Answer, type Runs } from "./api";
-import { levelOf, short } from "./text";
+import { amount, levelOf, short } from "./text";
 import type { View } from "./view";
 
 const HEADS: [string, string][] = [
@@ -190,11 +191,15 @@ export class Episodes implements View {
           {},
           h("td", {}, points(step)),
           h("td", { title: level }, levelOf(level)),
-          h("td", {}, points(r)),
+          h("td", {}, amount(r)),
           h("td", {}, points(l)),
           h("td", {}, progress === null ? "–" : `${Math.round(100 * progress)} %`),
           h("td", {}, finished ? "finished" : "–"),
-          h("td", {}, file && h("a", { href: this.replay(file) }, "Replay")),
+          h(
+            "td",
+            {},
+            file && h("a", { href: this.replay(file, level.startsWith(`${GAME}:`)) }, "Replay"),
+          ),
         ),
       ),
     );
@@ -206,9 +211,11 @@ export class Episodes implements View {
     );
   }
 
-  /** The address that plays a recording again in the browser's own engine. */
-  private replay(file: string): string {
-    return `#/watch?${queryOf({ run: this.run, file })}`;
+  /** The address that plays a recording again in the browser's own engine, or in the emulator. */
+  private replay(file: string, here: boolean): string {
+    return here
+      ? `#/watch?${queryOf({ run: this.run, file })}`
+      : `#/live?${queryOf({ agent: `${this.run}@${file}`, other: "", level: "" })}`;
   }
 
   private file(file: string): HTMLElement {
@@ -220,12 +227,15 @@ export class Episodes implements View {
         h("summary", {}, file),
         h("video", { src: address, controls: true, loop: true, preload: "none" }),
       );
-    const live = `#/live?${queryOf({ agent: `${this.run}@${file}`, other: "", level: "" })}`;
     return h(
       "p",
       { class: "links" },
-      h("a", { href: this.replay(file) }, `Replay ${file}`),
-      h("a", { href: live, "aria-label": `Replay ${file} in the emulator` }, "in the emulator"),
+      h("a", { href: this.replay(file, true) }, `Replay ${file}`),
+      h(
+        "a",
+        { href: this.replay(file, false), "aria-label": `Replay ${file} in the emulator` },
+        "in the emulator",
+      ),
     );
   }
 }

@@ -4,6 +4,7 @@ import { button, choice, freeKeys, h, isForControl, points, toggle } from "../vi
 import { ask, queryOf, type Agent } from "./api";
 import { Pane } from "./pane";
 import { Stream, type Word } from "./stream";
+import { amount } from "./text";
 import type { View } from "./view";
 
 const SPEEDS = ["0.25", "0.5", "1", "2", "4"];
@@ -157,9 +158,9 @@ export class Live implements View {
     if (!one || !other) return;
     const [first, second] = this.panes.map(({ agent }) => agent);
     const names = first === second ? ["the first", "the second"] : [first, second];
-    const apart = Math.round(one.total - other.total);
+    const apart = Number((one.total - other.total).toFixed(3)); // but for rounding
     const ahead = apart
-      ? `${names[Number(apart < 0)]} is ahead by ${points(Math.abs(apart))} points`
+      ? `${names[Number(apart < 0)]} is ahead by ${amount(Math.abs(apart))} points`
       : "neither is ahead";
     const steps = points(Math.max(one.step, other.step));
     const when = one.over && other.over ? "Both have ended" : `After ${steps} steps`;

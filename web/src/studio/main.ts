@@ -1,6 +1,6 @@
 /** The studio: tabs, of which the address says which one is seen. */
 
-import { h } from "../views/dom";
+import { freeKeys, h } from "../views/dom";
 import { Compare } from "./compare";
 import { Contests } from "./contests";
 import { Episodes } from "./episodes";
@@ -35,8 +35,11 @@ const views: Record<string, View> = {
   play: games,
   learn: games,
 };
-const tabs = h("nav", { "aria-label": "Views" });
+const links = Object.entries(TABS).map(([id, title]) => h("a", { href: `#/${id}` }, title));
+const tabs = h("nav", { "aria-label": "Views" }, ...links);
 const header = h("header", {}, h("h1", {}, h("a", { href: "#/runs" }, "Studio")), tabs);
+freeKeys(header);
+page.append(header);
 let shown: View | null = null;
 
 function follow(): void {
@@ -45,15 +48,12 @@ function follow(): void {
   const view = views[found];
   if (shown !== view) {
     shown?.hide();
-    page.replaceChildren(header, view.root);
+    shown?.root.remove();
+    page.append(view.root);
   }
   shown = view;
-  tabs.replaceChildren(
-    ...Object.entries(TABS).map(([id, title]) =>
-      h("a", { href: `#/${id}`, "aria-current": id === found && "page" }, title),
-    ),
-  );
-  const current = tabs.querySelector<HTMLElement>("[aria-current]");
+  const current = links.find(({ hash }) => hash === `#/${found}`);
+  for (const link of links) link.ariaCurrent = link === current ? "page" : null;
   if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 40;
   document.title = `${TABS[found as keyof typeof TABS] ?? "Learn"} · Studio`;
   view.show(new URLSearchParams(query));

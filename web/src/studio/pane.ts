@@ -4,6 +4,7 @@ import { probabilities } from "../players/policy";
 import { Chart } from "../views/chart";
 import { context, h, points } from "../views/dom";
 import { Screen } from "../views/screen";
+import { amount } from "./text";
 
 /** What comes with each picture (retro_agents/studio/player.py). total: the return so far. */
 interface Header {
@@ -89,7 +90,7 @@ export class Pane {
   private show(header: Header): void {
     const { total, step, held, episode, value } = header;
     const who = held ? " · you play" : "";
-    this.line.textContent = `Episode ${episode + 1} · ${points(total)} points after ${points(step)} steps${who}`;
+    this.line.textContent = `Episode ${episode + 1} · ${amount(total)} points after ${points(step)} steps${who}`;
     this.screen.say(header.over ? `Ended after ${points(step)} steps` : null);
     this.mind.hidden = false;
     this.seen.parentElement!.hidden = !header.scores;

@@ -2,7 +2,7 @@
 
 import { button, h } from "../views/dom";
 import type { Run } from "./api";
-import { count, duration, hue, short } from "./text";
+import { amount, count, duration, hue, short } from "./text";
 
 const LEFT_OUT = /^[\w.-]+-Genesis-v0:/;
 
@@ -45,7 +45,8 @@ export class Rows {
       return element;
     });
     this.root.replaceChildren(head, ...elements);
-    if (focus) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
+    const again = focus && `[data-key="${CSS.escape(focus)}"]`;
+    if (again) this.root.querySelector<HTMLElement>(again)?.focus({ preventScroll: true });
   }
 
   private row(run: Run, at: number, open: boolean): HTMLElement {
@@ -110,7 +111,7 @@ function pace({ speed, steps, timesteps }: Run): HTMLElement[] {
 /** The newest return, between random play and the oracle where these are known. */
 function standing({ mean, random, oracle }: Run): HTMLElement[] {
   if (mean === null) return [];
-  const text = h("output", {}, count(mean));
+  const text = h("output", {}, amount(mean));
   if (random === null || oracle === null) return [text];
   const bar = h("i", { class: "gauge" });
   bar.style.setProperty(

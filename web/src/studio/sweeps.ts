@@ -2,7 +2,7 @@
 
 import { h } from "../views/dom";
 import { ask, queryOf, type Cell, type Sweep } from "./api";
-import { count, short } from "./text";
+import { amount, short } from "./text";
 import { Pulse, type View } from "./view";
 import { table } from "./whisker";
 
@@ -34,8 +34,13 @@ export class Sweeps implements View {
         "There are no sweeps below this folder yet: `retro-agents sweep --help` says how to start one.",
       );
       const left = [...this.body.children].map(({ scrollLeft }) => scrollLeft);
+      const links = () => [...this.body.querySelectorAll("a")];
+      const focus = links().find((link) => link === document.activeElement)?.href;
       this.body.replaceChildren(...(sweeps.length ? sweeps.map(sweepBox) : [nothing]));
       [...this.body.children].forEach((box, i) => (box.scrollLeft = left[i] ?? 0));
+      links()
+        .find(({ href }) => href === focus)
+        ?.focus({ preventScroll: true });
     } catch (error) {
       const message = (error as Error).message;
       this.shown = "";
@@ -82,11 +87,7 @@ function cellBox({ run, state, mean, steps, timesteps }: Cell, low: number, high
     state === "finished"
       ? null
       : h("small", {}, `${state}, ${short(steps)} of ${short(timesteps)}`);
-  const link = h(
-    "a",
-    { href: `#/runs?${queryOf({ open: run })}` },
-    mean === null ? "–" : count(mean),
-  );
+  const link = h("a", { href: `#/runs?${queryOf({ open: run })}` }, amount(mean));
   return h("span", {}, link, bar, far);
 }
 

@@ -11,6 +11,12 @@ export function short(value: number, step = 0): string {
   return (value / size).toLocaleString("en", rounded) + unit;
 }
 
+/** A return, with decimals where it is small, as those of Procgen are; a dash if it is unknown. */
+export function amount(value: number | null): string {
+  if (value === null) return "–";
+  return Number.isInteger(value) || Math.abs(value) >= 100 ? count(value) : short(value);
+}
+
 export function duration(seconds: number): string {
   const minutes = Math.round(seconds / 60);
   if (minutes < 1) return `${Math.round(seconds)} s`;

@@ -81,7 +81,7 @@ export class Watch implements View {
     const bytes = await fetchRecording(`${query.get("run") ?? ""}@${file}`);
     if (!this.isShown) return;
     history.replaceState(null, "", "#/watch"); // from where Back would lead here again
-    await this.app!.open(new File([bytes], file));
+    await this.app!.take(new File([bytes], file));
   }
 
   private offer(agent: string): void {

@@ -66,8 +66,8 @@ export class Controls {
   constructor(private readonly app: App) {
     window.addEventListener("keydown", (event) => {
       const inField = (event.target as HTMLElement).closest?.("input, select, textarea");
-      if (!this.root.isConnected || inField || event.ctrlKey || event.metaKey || event.altKey)
-        return;
+      if (!this.root.isConnected || !app.seats.length || inField) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.code === "KeyP") this.turn();
       if (event.code === "Period") this.single();
       if (event.code === "KeyH") this.app.handBack();

@@ -93,6 +93,7 @@ export class Learn {
   stop(): void {
     this.worker?.terminate();
     this.worker = null;
+    this.line.ariaBusy = null;
   }
 
   private clear(): void {
@@ -115,6 +116,7 @@ export class Learn {
     this.stop();
     this.clear();
     this.began = performance.now();
+    this.line.ariaBusy = "true"; // a screen reader says its last words alone
     const worker = new Worker(new URL("../learn/learn.worker.ts", import.meta.url), {
       type: "module",
     });
@@ -128,8 +130,10 @@ export class Learn {
         this.keep(act, data.mean > before.mean ? { actions, mean: data.mean } : before);
       this.report(act, data, budget);
     };
-    worker.onerror = () =>
-      (this.line.textContent = "The search stopped: reload the page and try again.");
+    worker.onerror = () => {
+      this.line.textContent = "The search stopped: reload the page and try again.";
+      this.stop();
+    };
     const task: Task = {
       code: this.world.codeBytes,
       packs: act.packs,
