@@ -67,9 +67,10 @@ class RunConfig:
     play: Play | None = field(None, only_with="mode=frozen")
     """How a frozen agent chooses its actions instead: best, draw, draw:T with a temperature T, or
     epsilon:E with a share E of random ones."""
-    levels: str = "bramble-test"
+    levels: str = ""
     """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits (bramble-test),
-    separated by commas; or a CSV with the columns game,state."""
+    separated by commas; or a CSV with the columns game,state; default: the test split of the
+    checkpoint's game, or bramble-test."""
     timesteps: Count = 1_000_000
     """Agent steps per level and seed."""
     seeds: Count = 3
@@ -101,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     limits = limits_of(config)
     usual = re.sub(r"\W", "-", config.agent) + "-frozen" * (config.mode == "frozen")
     out = config.out or Path("runs/contest") / usual
-    levels = playable_levels(config.levels)
+    levels = playable_levels(config.levels, agent=config.checkpoint)
     agent = resolve(
         Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)
     )

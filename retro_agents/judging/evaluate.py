@@ -21,7 +21,6 @@ from rich.console import Console
 
 from retro_agents.contract.envs import CONTEST_RETURNS, EnvSpec
 from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
-from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.levels import Level
@@ -57,7 +56,7 @@ class EvaluateConfig:
     levels: str = ""
     """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits, which are lists of
     levels (bramble-test), separated by commas; or a CSV with the columns game,state; default: the
-    first level of bramble-test, with --sight all of them."""
+    first level of the test split of the agent's game (bramble-test), with --sight all of them."""
     episodes: Count | None = None
     """Episodes per level, each with its own sticky actions; default: 1, with --sight 5."""
     seed: Seed = 0
@@ -266,10 +265,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError("--sight makes no films: leave out --video, or --sight")
     if config.sight and config.play:
         raise UserError("--sight tests both ways of acting: leave out --play")
-    levels = playable_levels(config.levels or HELD_OUT)
-    levels = levels if config.levels or config.sight else levels[:1]
     name, folder = config.agent, Path(config.agent)
     name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    levels = playable_levels(config.levels, agent=name)
+    levels = levels if config.levels or config.sight else levels[:1]
     check_play(name, config.play)
     policy, settings = load_policy(name, seed=config.seed, device=config.device)
     settings = dataclasses.replace(settings, backend=config.backend)

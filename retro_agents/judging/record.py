@@ -25,6 +25,7 @@ from retro_agents.ground.files import new_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.seeding import seed_everything
+from retro_agents.judging.levels import learned_on
 from retro_agents.judging.tables import number
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
@@ -40,8 +41,9 @@ class RecordConfig:
 
     agent: str = positional("AGENT")
     """A checkpoint, a run folder, a shipped agent's name (ppo2), or expert."""
-    levels: str = TRAINING
-    """Levels to play, and their settings, as for a trainer."""
+    levels: str = ""
+    """Levels to play, as for a trainer; default: those that the agent was trained on; for the
+    expert, and for an agent that a contest trained, bramble-train."""
     episodes: Count = 1
     """Episodes of each level."""
     play: Play | None = field(None, answers=FORMER_FLAGS)
@@ -123,14 +125,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(RecordConfig, argv, command="retro-agents record")
     if config.play and config.agent == EXPERT:
         raise UserError("an expert has no other way to play: leave out --play")
-    out, count = Path(config.out), len(level_names(config.levels))
     seed_everything(config.seed)
     agent: Any = None if config.agent == EXPERT else load_agent(config.agent)
-    settings = agent.config.env if agent else settings_class({"levels": config.levels})()
-    expert = expert_of(config.levels, settings) if agent is None else None
+    levels = config.levels or (learned_on(config.agent) if agent else "") or TRAINING
+    out, count = Path(config.out), len(level_names(levels))
+    settings = agent.config.env if agent else settings_class({"levels": levels})()
+    expert = expert_of(levels, settings) if agent is None else None
     plain = settings.with_raw_rewards()
     new_folder(out)
-    envs = make(config.levels, plain, num_envs=count, seed=config.seed)
+    envs = make(levels, plain, num_envs=count, seed=config.seed)
     with closing(envs):
         act = advised(expert, envs) if expert else partial(agent.act, play=config.play)
         found = record(envs, act, episodes=config.episodes, seed=config.seed)

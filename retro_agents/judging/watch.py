@@ -11,7 +11,6 @@ from itertools import cycle
 from typing import Any, Literal
 
 from retro_agents.contract.policy import FORMER_FLAGS, Play
-from retro_agents.games.families import HELD_OUT
 from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.make import make_env
 from retro_agents.ground.errors import command
@@ -33,7 +32,7 @@ class WatchConfig:
     run-and-jump."""
     levels: str = ""
     """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits (bramble-test),
-    separated by commas, played in turn; default: bramble-test."""
+    separated by commas, played in turn; default: the test split of the agent's game."""
     seed: Seed = 0
     """Seed of the first episode's sticky actions; each later episode uses the next seed."""
     play: Play | None = field(None, answers=FORMER_FLAGS)
@@ -70,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     check_play(config.agent, config.play)
     film_instead = f"`retro-agents evaluate {config.agent} --video` films episodes instead"
     pygame, window = open_window(320 * SCALE, 224 * SCALE + STRIP, advice=film_instead)
-    levels = playable_levels(config.levels or HELD_OUT)
+    levels = playable_levels(config.levels, agent=config.agent)
     policy, settings = load_policy(config.agent, seed=config.seed, device=config.device)
     settings = dataclasses.replace(settings.with_raw_rewards(), backend=config.backend)
     names, second = settings.spec().action_names, FRAMES_PER_SECOND // settings.frame_skip

@@ -8,18 +8,20 @@ from pathlib import Path
 import pytest
 
 from rainbow.agent import RainbowAgent
+from retro_agents.contest.run import main as contest
 from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.references import reference
+from retro_agents.games.retro.references import REFERENCES, reference
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import HOLDS
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.evaluate import agent_in, made_out, main, play_level
-from retro_agents.judging.levels import playable_levels
+from retro_agents.judging.levels import held_out, playable_levels
 from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode
+from retro_agents.judging.watch import main as watch
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.fields import fields
 from retro_agents.run.folder import alone_in
@@ -226,6 +228,55 @@ def test_a_contests_folder_means_the_agent_in_it(tmp_path):
 
 def test_a_level_that_is_meant_twice_is_played_once():
     assert list(map(str, playable_levels(f"{LEVEL},{LEVEL}"))) == [str(LEVEL)]
+
+
+@pytest.fixture
+def learned(tmp_path):
+    """learned(levels): a checkpoint that says no more than where its agent learned."""
+
+    def folder(levels):
+        (tmp_path / "meta.json").touch()
+        (tmp_path / "config.json").write_text(json.dumps({"run": {"levels": levels}}))
+        return str(tmp_path)
+
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("levels", "judged_on"),
+    [
+        ("bramble-train", "bramble-test"),
+        ("BrambleWood.Act1", "bramble-test"),
+        ("remote", "bramble-test"),
+        ("sonic-train", "sonic-test"),
+        ("SonicTheHedgehog-Genesis:GreenHillZone.Act1", "sonic-test"),
+    ],
+)
+def test_an_agent_is_judged_on_the_test_split_of_its_games(learned, levels, judged_on):
+    assert held_out(learned(levels)) == judged_on
+
+
+@pytest.mark.parametrize("player", ["", *REFERENCES])
+def test_a_player_that_learned_nothing_is_judged_on_the_free_games_test_split(player):
+    assert playable_levels("", agent=player) == playable_levels("bramble-test")
+
+
+@pytest.mark.parametrize(
+    ("levels", "says"),
+    [
+        ("procgen:coinrun", "`retro-agents procgen evaluate` judges it"),
+        ("gone.csv", "(cannot read levels from gone.csv: No such file or directory): give --lev"),
+        ("Nowhere.Act1", "`retro-agents list levels` prints them): give --levels"),
+        ("Airstriker-Genesis:Level1", "which has no split for tests: give --levels"),
+    ],
+)
+def test_levels_are_asked_for_where_an_agents_games_have_no_test_split(
+    learned, refused, monkeypatch, levels, says
+):
+    agent = learned(levels)
+    monkeypatch.setattr("retro_agents.judging.watch.open_window", lambda *_, **__: (None, None))
+    for call, words in ((main, []), (watch, []), (contest, ["--agent", "ppo2", "--checkpoint"])):
+        assert says in refused(call, [*words, agent])
 
 
 def test_a_shipped_agent_is_found_by_its_name_from_any_folder(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from retro_agents.experience.episodes import episodes_of
-from retro_agents.games.families import make
+from retro_agents.games.families import level_names, make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.record import advised, main, record
 from retro_agents.run.checkpoint import load_checkpoint
@@ -56,6 +56,13 @@ class Guide:
 def test_an_expert_that_does_not_know_goes_on(corridor):
     act = advised(Guide([-1, 3], [2, -1], [-1, -1]), corridor(2))
     assert [act(None, starts=None).tolist() for _ in range(3)] == [[0, 3], [2, 3], [2, 3]]
+
+
+def test_an_agent_is_recorded_on_the_levels_that_it_was_trained_on(trained, tmp_path):
+    agent, run = trained("rainbow")
+    main([str(run), "--out", str(tmp_path / "played")])
+    found = {one.level for one in episodes_of(load_checkpoint(tmp_path / "played"))}
+    assert found == {*level_names(agent.config.run.levels)} and len(found) == 2
 
 
 @pytest.fixture(scope="module")
