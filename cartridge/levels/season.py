@@ -21,7 +21,7 @@ from retro_agents.contest.leaderboard.references import Player
 from retro_agents.contest.leaderboard.season import ACTS, FILE, Facts, Season, folders
 from retro_agents.contest.leaderboard.tape import Taped
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import new_folder, write_text
+from retro_agents.ground.files import drafted_folder, make_folder, write_text
 
 PRACTICE = 100
 """Episodes of the oracle's practice on an act."""
@@ -47,10 +47,11 @@ def open_season(board: Path, *, acts: int) -> Path:
         entries={one.name: one.sha256 for one in there},
     )
     folder = board / "seasons" / str(max(folders(board), default=0) + 1)
-    new_folder(folder)
-    (folder / ACTS).write_bytes(packed)
     text = msgspec.json.format(msgspec.json.encode(facts), indent=1).decode()
-    write_text(folder / FILE, text + "\n")
+    make_folder(folder.parent)
+    with drafted_folder(folder) as draft:  # a season is there as a whole, or not at all
+        (draft / ACTS).write_bytes(packed)
+        write_text(draft / FILE, text + "\n")
     return folder
 
 

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, final
@@ -201,15 +202,26 @@ def command_of(entry: Entry, home: Path, *, meet: Path, work: Path, seed: int) -
     return [*python, *agent.command(meet, "remote", steps=entry.steps, seed=seed, run_dir=work)]
 
 
+def engine_with(image: str) -> str:
+    """The program that runs an image, which is fetched here: it costs no run its time. Raises
+    UserError if none can."""
+    for engine in filter(None, map(shutil.which, ("docker", "podman"))):
+        for words in (("image", "inspect"), ("pull",)):
+            if not subprocess.run([engine, *words, image], capture_output=True).returncode:
+                return engine
+    raise UserError(
+        f"neither docker nor podman can fetch {image}: install one, start its engine, or correct "
+        "that name"
+    )
+
+
 def container(entry: Entry, *, meet: Path, seed: int) -> list[str]:
     """The command that runs an image without a network. Raises UserError if nothing can."""
-    engine = shutil.which("docker") or shutil.which("podman")
-    if engine is None:
-        raise UserError(f"{entry.name} is an image, which needs docker or podman: install one")
-    stat = meet.stat()
+    engine, stat = engine_with(entry.facts.image), meet.stat()
     limits = ["--cpus", "1", "--memory", "4g"] if entry.cpu else []
     return [
         *(engine, "run", "--rm", "--init", "--network", "none", "--read-only", "--tmpfs", "/tmp"),
+        *("--tmpfs", "/runs:mode=1777"),  # where the agent's image (Dockerfile) writes
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges", *limits),
         *("--name", meet.parent.name, "--user", f"{stat.st_uid}:{stat.st_gid}"),
         *("--volume", f"{meet}:/share", "--env", f"TIMESTEPS={entry.steps}"),

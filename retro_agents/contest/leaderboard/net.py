@@ -16,6 +16,7 @@ from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.policy import Play, parse_play
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import steps_of
 
 
@@ -73,7 +74,8 @@ class Net:
 
 
 def config_of(said: dict[str, str], path: Path) -> EnvConfig:
-    """The observations that a net takes. Raises UserError if the contest has none such."""
+    """The observations that a net takes. Raises UserError if the contest has none such, or another
+    frame skip."""
     try:
         names, (_, height, width) = json.loads(said["actions"]), json.loads(said["image"])
         ages, channels = json.loads(said["frames_back"]), int(said["channels"])
@@ -81,17 +83,21 @@ def config_of(said: dict[str, str], path: Path) -> EnvConfig:
             raise ValueError
         actions: Any = next(count for count, held in ACTIONS.items() if list(held) == names)
         parse_play(said["play"])
+        frame_skip = int(said["frame_skip"])
     except (KeyError, ValueError, TypeError, StopIteration):
         raise UserError(
             f"{path} lacks the metadata of a net for these games: write it with "
             "`retro-agents export`"
         ) from None
-    return EnvConfig(
-        actions=actions,
-        image_height=height,
-        image_width=width,
-        frame_stack=len(ages),
-        colour="grey" if channels == 1 else "rgb",
+    return contest_settings(
+        EnvConfig(
+            actions=actions,
+            frame_skip=frame_skip,
+            image_height=height,
+            image_width=width,
+            frame_stack=len(ages),
+            colour="grey" if channels == 1 else "rgb",
+        )
     )
 
 

@@ -42,7 +42,7 @@ from retro_agents.run.fields import field, positional
 
 BOARD = Path("leaderboard")
 UNFINISHED = "unfinished"
-"""Folder of the runs of an interrupted score, so that the next one resumes."""
+"""Folder of an entry's runs until the whole command is over, so that the next one resumes."""
 Saved = tuple[list[str], bytes, float, float, int]
 """A run: SHA-256 of all that it depends on, its buttons, and the rest as in `Played`."""
 PACKAGES = ("retro-contest-agents", "numpy", "torch", "wasmtime")
@@ -83,9 +83,7 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
         versions={name: installed(name) for name in PACKAGES},
         commit=commit(),
     )
-    result = keep(entry, season, folder, tapes, measured=measured)
-    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
-    return result
+    return keep(entry, season, folder, tapes, measured=measured)
 
 
 def play_all(
@@ -178,10 +176,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     for entry in entries:
         if entry.folder.resolve().parent != (config.board / "entries").resolve():
             raise UserError(f"{entry.folder} is not in {config.board}/entries: give its --board")
+    folders, failed = [folder_of(config.board, season, one.name) for one in entries], False
     with stopped_in_order():
-        for entry in entries:
-            print(line(score(entry, season, config.board, workers=config.workers)), flush=True)
-            print(folder_of(config.board, season, entry.name))
+        for entry, folder in zip(entries, folders, strict=True):
+            try:
+                print(line(score(entry, season, config.board, workers=config.workers)), flush=True)
+                print(folder)
+            except UserError as error:  # the others' results do not depend on it
+                failed = True
+                print(f"error: {error}", file=sys.stderr, flush=True)
+    if failed:
+        raise SystemExit(2)
+    for folder in folders:  # only now: a repeated command plays nothing twice
+        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ def meeting_place(directory: Path) -> Iterator[Path]:
     """Both sides' private folder, for one server at a time. Raises UserError if another uses it."""
     folder = private_folder(directory)
     if len(os.fsencode(folder / SOCKET)) > LONGEST_PATH:
-        raise UserError(f"{folder} is too long a path for a socket: give a shorter --dir")
+        raise UserError(
+            f"{folder} is too long a path for a socket: give a shorter --dir, or TMPDIR=/tmp"
+        )
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         if not lock_descriptor(lock, blocking=False):

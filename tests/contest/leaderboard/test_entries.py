@@ -18,12 +18,13 @@ from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard import result
 from retro_agents.contest.leaderboard import score as scoring
 from retro_agents.contest.leaderboard.entry import command_of, read_entry
-from retro_agents.contest.leaderboard.net import Net
+from retro_agents.contest.leaderboard.net import Net, config_of
 from retro_agents.contest.leaderboard.page import main as page
 from retro_agents.contest.leaderboard.play import Played
 from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.player import PlayerConfig
+from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.command_line import parse_command
 from tests.contest.leaderboard.conftest import STEPS
@@ -158,13 +159,23 @@ def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
         assert net.act(images, play=play).tolist() == theirs.tolist()
 
 
+def test_a_net_of_another_frame_skip_is_refused():
+    net = Net(ROOT / "web" / "agents" / "rainbow.onnx", seed=0)
+    said = net.session.get_modelmeta().custom_metadata_map | {"frame_skip": "2"}
+    with pytest.raises(UserError, match="trained with --frame-skip 2, and the contest has 4"):
+        config_of(said, Path("net.onnx"))
+
+
 DOCKER = f"""#!{sys.executable}
 import os, sys
 from pathlib import Path
-words = sys.argv[1:]
-if words[0] == "rm":
-    Path(__file__).with_name("removed").open("a").write(words[-1])
+words, here = sys.argv[1:], Path(__file__).parent
+if words[0] == "image":
+    sys.exit(not (here / "pull").exists())
+elif words[0] in ("pull", "rm"):
+    (here / words[0]).open("a").write(words[-1])
 else:
+    assert "/runs:mode=1777" in words and (here / "pull").exists()
     meet = words[words.index("--volume") + 1].partition(":")[0]
     steps = next(word.partition("=")[2] for word in words if word.startswith("TIMESTEPS="))
     os.environ.update(CONTEST_DIR=meet, CONTEST_STEPS=steps)
@@ -187,7 +198,18 @@ def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
     board.score(board.entry(image=IMAGE, machine="cpu"))
     page(["--board", str(board.root)])
     assert "| – | MIT |" in (board.root / "page.md").read_text()
-    assert (docker / "removed").read_text().count("retro-agents-tmp-") == SEEDS
+    assert (docker / "rm").read_text().count("retro-agents-tmp-") == SEEDS
+    assert (docker / "pull").read_text() == IMAGE
+
+
+def test_an_engine_that_does_not_answer_is_passed_over(board, docker, refused):
+    works, folder = (docker / "docker").rename(docker / "works"), board.entry(image=IMAGE)
+    for name in ("docker", "podman"):
+        (docker / name).write_text("#!/bin/sh\nexit 1\n")
+        (docker / name).chmod(0o700)
+    assert f"neither docker nor podman can fetch {IMAGE}" in refused(board.score, folder)
+    works.rename(docker / "podman")
+    assert board.score(folder)["entry"] == "mine"
 
 
 @pytest.mark.usefixtures("docker")
@@ -215,6 +237,41 @@ def test_an_interrupted_score_resumes_with_the_runs_that_are_over(board, monkeyp
     board.score(folder)
     board.check(folder)
     assert board.found.read_text() == "x" * 3 and not (board.results / "unfinished").exists()
+
+
+@pytest.fixture
+def two(board):
+    """two(code): the command that scores an entry with that code, and then the entry `mine`."""
+
+    def words(code):
+        first = shutil.copytree(board.entry(code), board.root / "entries" / "first")
+        return [str(first), str(board.entry()), "--board", str(board.root)]
+
+    return words
+
+
+def test_an_entry_that_fails_keeps_no_other_from_its_result(board, two, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        scoring.main(two("sys.exit('stopped')"))
+    assert "error: first: the entry left after 0 of 40 steps: stopped\n" in capsys.readouterr().err
+    assert board.result()["entry"] == "mine"
+
+
+@pytest.mark.usefixtures("unhidden")
+def test_a_command_that_was_interrupted_plays_no_finished_entry_anew(board, two, monkeypatch):
+    words = two(f"{COUNTS}\nplay(steps)")
+
+    def stopped(entry, *given, **more):
+        if entry.name == "mine":
+            raise KeyboardInterrupt
+        return running.play(entry, *given, **more)
+
+    with monkeypatch.context() as patch, pytest.raises((SystemExit, KeyboardInterrupt)):
+        patch.setattr(scoring, "play", stopped)
+        scoring.main(words)
+    scoring.main(words)
+    assert board.found.read_text() == "x" * SEEDS
+    assert not [*board.root.glob("results/*/*/unfinished")]
 
 
 @pytest.mark.usefixtures("unhidden")
@@ -279,6 +336,17 @@ def test_a_new_season_has_acts_that_nobody_knew(board):
     known = msgspec.structs.replace(season.facts, secret="")
     guessed = dataclasses.replace(season, facts=known)
     assert season.sticky_seed("A", 0) != guessed.sticky_seed("A", 0)  # the seed does not tell it
+
+
+def test_a_season_is_there_as_a_whole_or_not_at_all(board, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("cartridge.levels.season.write_text", stopped)
+        open_season(board.root, acts=1)
+    assert [path.name for path in (board.root / "seasons").iterdir()] == ["1"]
+    assert open_season(board.root, acts=1).name == "2"
 
 
 def test_ours_are_well_formed_and_their_results_stand():
