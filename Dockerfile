@@ -32,7 +32,9 @@ COPY ${CODE} /app/
 ARG CHECKPOINT=docker-build/empty
 COPY ${CHECKPOINT} /given/
 ARG AGENT=rainbow
-RUN cd /app && /opt/venv/bin/python agent_entry.py --keep-checkpoint "${AGENT}" /given /checkpoint
+# For another user to read, whatever the umask here gave the copied files.
+RUN cd /app && /opt/venv/bin/python agent_entry.py --keep-checkpoint "${AGENT}" /given /checkpoint \
+    && chmod -R a+rX /app /checkpoint
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/venv /opt/venv

@@ -23,7 +23,7 @@ COPY ppo2 /app/ppo2
 COPY retro_agents /app/retro_agents
 COPY LICENSE /app/
 COPY docker-build/run.sh /app/docker-build/run.sh
-RUN install -d -o 10001 -g 10001 -m 0700 /outputs
+RUN chmod -R a+rX /app && install -d -o 10001 -g 10001 -m 0700 /outputs
 ENV PYTHON=/opt/venv/bin/python OUTPUTS_DIR=/outputs HOME=/tmp USER=contest MPLCONFIGDIR=/tmp \
     PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 10001:10001

@@ -19,7 +19,8 @@ COPY LICENSE /app/
 ARG ROMS=docker-build/empty
 COPY ${ROMS} /roms/
 RUN cd /app && if [ "${ROMS}" != docker-build/empty ]; then \
-    PYTHONDONTWRITEBYTECODE=1 /opt/venv/bin/python -m retro_agents.games.retro.import_roms /roms; fi
+    PYTHONDONTWRITEBYTECODE=1 /opt/venv/bin/python -m retro_agents.games.retro.import_roms /roms; fi \
+    && chmod -R a+rX /app
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/venv /opt/venv

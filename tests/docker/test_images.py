@@ -88,6 +88,23 @@ def test_an_image_has_all_that_its_side_runs_with(side):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("side", DOCKERFILES)
+def test_an_images_user_can_read_all_that_was_copied(side, tmp_path):
+    """Whatever the umask was where it was checked out; pip makes /opt/venv in the build."""
+    text = DOCKERFILES[side].read_text()
+    folders = {*re.findall(r"^COPY .* /(\w+)", text[text.rindex("\nFROM ") :], re.MULTILINE)}
+    for folder in folders - {"opt"}:
+        file = tmp_path / folder / "package" / "file"
+        file.parent.mkdir(parents=True)
+        file.touch(0o600)
+        for path in file.parents[:2]:
+            path.chmod(0o700)
+    for command in re.findall(r"\bchmod [^&\n]+", text):
+        subprocess.run(command.replace(" /", f" {tmp_path}/").split(), check=True)
+    made = {path: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    assert made == {path: 0o755 if path.is_dir() else 0o644 for path in made} != {}
+
+
 @pytest.mark.parametrize("script", ["build", "prove", "install", "run.sh"])
 def test_scripts_are_sound_shell_and_say_what_they_do(script, tmp_path):
     path = BUILD / script
