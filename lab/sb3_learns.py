@@ -31,18 +31,17 @@ def learn(seed: int, steps: int) -> tuple[Episodes, Episodes]:
     """The episodes of PPO as it learns, and those of as many steps of random play."""
     import torch
     from stable_baselines3 import PPO
-    from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.env_util import make_vec_env
 
-    class Note(BaseCallback):
-        def _on_step(self) -> bool:
-            learned.extend(ended(self.num_timesteps, self.locals["infos"]))
-            return self.num_timesteps < steps
+    def note(here: dict[str, Any], _: dict[str, Any]) -> bool:
+        at = here["self"].num_timesteps
+        learned.extend(ended(at, here["infos"]))
+        return at < steps
 
     torch.set_num_threads(1)
     learned: Episodes = []
     envs = make_vec_env("retro_agents:BrambleDash/train-v0", n_envs=ENVS, seed=seed)
-    PPO("CnnPolicy", envs, seed=seed, device="cpu").learn(steps, callback=Note())
+    PPO("CnnPolicy", envs, seed=seed, device="cpu").learn(steps, callback=note)
     envs.seed(seed)
     envs.reset()
     played: Episodes = []

@@ -7,9 +7,10 @@ Only the module of these words is imported. Each also starts as `python -m MODUL
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pkgutil import resolve_name
 
 from retro_agents.ground.errors import Parser, UserError, command
-from retro_agents.ground.names import named, nearest_text
+from retro_agents.ground.names import nearest_text
 from retro_agents.ground.results import installed
 
 COMMANDS = {
@@ -98,7 +99,7 @@ def train(words: list[str]) -> None:
 def start(module: str, name: str, words: Sequence[str]) -> None:
     """Call a module's `main` as if the module were the program."""
     sys.argv = [f"retro-agents {name}", *([] if COMPLETES in os.environ else words)]
-    named(f"{module}:main")()
+    resolve_name(f"{module}:main")()
 
 
 def chosen(words: list[str], rows: Mapping[str, str], before: str) -> str:

@@ -3,7 +3,7 @@
 Floors and imports are those of tests/house, which fails if an arrow goes up.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 
 from tests.house.test_floors import FLOORS, imports, place
@@ -26,21 +26,14 @@ def arrows() -> dict[int, set[int]]:
     for file, others in imports().items():
         floor = place(file)[0]
         direct.setdefault(floor, set()).update({place(other)[0] for other in others} - {floor})
+    reached: dict[int, set[int]] = {}
+    for floor in range(len(FLOORS)):  # from the ground up, as imports go down
+        others = direct.get(floor, set())
+        reached[floor] = others.union(*(reached[other] for other in others))
     return {
-        floor: {one for one in others if not any(one in reached(via, direct) for via in others)}
+        floor: {one for one in others if not any(one in reached[via] for via in others)}
         for floor, others in direct.items()
     }
-
-
-def reached(floor: int, direct: Mapping[int, set[int]]) -> set[int]:
-    """All floors below a floor, by any way."""
-    found: set[int] = set()
-    waiting = [*direct.get(floor, ())]
-    while waiting:
-        if (one := waiting.pop()) not in found:
-            found.add(one)
-            waiting += direct.get(one, ())
-    return found
 
 
 def picture() -> str:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import msgspec
@@ -21,7 +22,6 @@ import safetensors.numpy
 from lab.attack.hostile import changed, harmed, one_line
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
-from retro_agents.ground.names import named
 from retro_agents.run.agents import AGENTS
 from retro_agents.run.checkpoint import (
     latest_checkpoint,
@@ -37,7 +37,7 @@ MADE = tempfile.TemporaryDirectory(prefix="attack-runs-")
 def train(agent: str, folder: Path, *flags: str) -> None:
     """A tiny run of the tests."""
     with contextlib.redirect_stderr(io.StringIO()):
-        named("tests.agents.tiny:train")(agent, folder, "--run-dir", folder, *flags)
+        resolve_name("tests.agents.tiny:train")(agent, folder, "--run-dir", folder, *flags)
 
 
 @cache
@@ -94,12 +94,12 @@ def forge(rng: random.Random, folder: Path) -> str:
     agent, run = prey(rng, folder)
     newest = latest_checkpoint(run)
     name = rng.choice([*sorted(path.name for path in newest.iterdir()), "state.msgpack"])
-    forgery = named("tests.forged:forge")
+    forgery = resolve_name("tests.forged:forge")
     data = (newest / name).read_bytes()
     if name == "meta.json":
         meta = changed(rng, json.loads(data))
         with contextlib.suppress(*UNWRITABLE):
-            named("tests.forged:forge_meta")(newest, **meta)
+            resolve_name("tests.forged:forge_meta")(newest, **meta)
     elif name.endswith(".json"):
         with contextlib.suppress(*UNWRITABLE):
             forgery(newest, name, json.dumps(changed(rng, json.loads(data))).encode())

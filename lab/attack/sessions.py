@@ -4,11 +4,11 @@ import contextlib
 import json
 import random
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from lab.attack.hostile import changed, harmed
 from retro_agents.contest.wire.limits import Limits
-from retro_agents.ground.names import named
 
 STEPS, STALL, CLOCK = 8, 0.3, 5.0
 """Limits of a session: steps, and seconds of silence and in all."""
@@ -30,11 +30,11 @@ def session(rng: random.Random, folder: Path) -> str:
     """A client resets, plays and sends nonsense: the server ends within its limits, and what was
     played is stored."""
     conftest = "tests.contest.conftest"
-    level = named(f"{conftest}:ToyEnv")(length=rng.choice([1, 3, 9]), cut=rng.choice([0, 2]))
+    level = resolve_name(f"{conftest}:ToyEnv")(length=rng.choice([1, 3, 9]), cut=rng.choice([0, 2]))
     limits = Limits(timesteps=STEPS, wall_clock=CLOCK, stall=STALL)
-    server = named(f"{conftest}:Running")(level, folder, limits)
+    server = resolve_name(f"{conftest}:Running")(level, folder, limits)
     with contextlib.suppress(OSError, AssertionError):
-        client = named("tests.contest.raw:Raw")(server.socket())
+        client = resolve_name("tests.contest.raw:Raw")(server.socket())
         client.sock.settimeout(CLOCK)
         with contextlib.closing(client.sock):
             client.send(json.dumps({"type": "update", "content": {"reset": True}}).encode() + b"\f")

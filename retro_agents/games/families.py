@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from retro_agents.games.film import Filmed
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints, step_of
-from retro_agents.ground.names import named
 from retro_agents.run.fields import section
 from retro_agents.run.settings import RunSettings
 
@@ -161,7 +161,7 @@ def expert_of(levels: str, settings: Any) -> Expert:
     from retro_agents.games.retro.bramble import EXPERT
     from retro_agents.games.retro.levels import parse_levels
 
-    return named(EXPERT)(parse_levels(levels), settings)
+    return resolve_name(EXPERT)(parse_levels(levels), settings)
 
 
 def make_for(config: Any, **options: Any) -> VectorEnv:

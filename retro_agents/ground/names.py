@@ -1,12 +1,10 @@
-"""Objects by name, imported on demand."""
+"""Names that a user gives."""
 
 import difflib
-import importlib
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 
 def find_here_too() -> None:
@@ -15,12 +13,6 @@ def find_here_too() -> None:
     with suppress(OSError):  # of a folder that is gone
         if (here := str(Path.cwd())) not in sys.path:
             sys.path.append(here)
-
-
-def named(name: str) -> Any:
-    """Imports and returns the object MODULE:NAME, written as a package's entry point."""
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)
 
 
 def nearest_text(name: str, known: Iterable[str]) -> str:

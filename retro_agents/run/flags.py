@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import docstring_parser
 
 from retro_agents.ground.errors import Parser, UserError
-from retro_agents.ground.names import named
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import Place, answer, flag_of, flag_with, kind_of, kinds
 from retro_agents.run.removed import instead
@@ -173,7 +173,7 @@ def _complete(parser: argparse.ArgumentParser, presets: Sequence[str]) -> None:
         if str(action.metavar).startswith("{"):
             options = re.findall(r"[^{},]+", str(action.metavar))
         elif action.dest == "levels":
-            options = named(SPLITS)()
+            options = resolve_name(SPLITS)()
         if options:
             action.completer = lambda options=options, **_: options  # type: ignore[attr-defined]
     argcomplete.autocomplete(parser)

@@ -10,11 +10,12 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol, cast
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_text
-from retro_agents.ground.names import find_here_too, named
+from retro_agents.ground.names import find_here_too
 
 PROJECT = "retro-contest-agents"
 OPTIONS = ("project", "entity", "group", "tags", "mode")
@@ -62,7 +63,7 @@ def begin(
     try:
         if (make := makes.get(name)) is None:
             find_here_too()
-            make = named(name)
+            make = resolve_name(name)
         return cast(Tracker, make(run_dir, dict(config), given, resumes))
     except UserError:
         raise

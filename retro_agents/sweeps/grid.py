@@ -62,8 +62,6 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
                 f"--grid {word!r}: expected FIELD=A,B,C, each field and value once, no spaces or "
                 "slashes; separate values that contain commas by ;: widths=16,32,32;32,64,64"
             )
-        if field in fields(RunSettings, "launch"):
-            raise UserError(f"--grid {field}: the sweep itself sets that for each run")
         grid[field] = values
     return grid
 
@@ -81,9 +79,11 @@ def field_of(word: str) -> str:
 def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
     """A point as flags. known: the agent's config, flat, which shows which fields are switches.
 
-    Raises UserError if the agent has no such field."""
+    Raises UserError if the agent has no such field, or if the sweep itself sets it."""
     words = []
     for name, value in point.items():
+        if name in fields(RunSettings, "launch"):
+            raise UserError(f"{name}: the sweep itself sets that for each run")
         if name not in known:
             here = f"{known['levels']} has no field {name!r}" if "levels" in known else ""
             if here and (others := levels_with(name)):

@@ -60,16 +60,14 @@ def read_ranges(config: SweepConfig) -> Ranges:
         low, high = (as_number(end) for end in ends) if len(ends) == 2 else (math.nan, math.nan)
         if not low < high or field in ranges:
             raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
-        if field in fields(base, "launch"):
-            raise UserError(f"--pbt {field}: the sweep itself sets that for each run")
-        if field in known and field not in movable:
+        words = [words_of({field: str(used(x, known.get(field)))}, known) for x in (low, high)]
+        if field not in movable:
             raise UserError(
                 f"--pbt {field}: runs that load each other's checkpoints must share it; give "
                 "one value in --flags, or a --grid"
             )
-        for value in (low, high):
-            point = {field: str(used(value, known.get(field)))}
-            agent_config(config, words_of(point, known))
+        for flags in words:
+            agent_config(config, flags)
         whole = range(round(low), round(high) + 1, max(1, round(high - low) // TRIED))
         for value in whole if isinstance(known[field], int) else ():
             try:

@@ -20,10 +20,8 @@ from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.config import flat, to_dict
-from retro_agents.run.fields import fields
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
-from retro_agents.run.settings import RunSettings
 from retro_agents.sweeps.config import SweepConfig, check_same, make_out
 from retro_agents.sweeps.grid import (
     WIDE,
@@ -62,8 +60,6 @@ def read_space(config: SweepConfig) -> Space:
             raise UserError(
                 f"--search {word!r}: expected FIELD=LOW:HIGH or FIELD=A,B, each field once"
             )
-        if field in fields(RunSettings, "launch"):
-            raise UserError(f"--search {field}: the sweep itself sets that for each run")
         is_wide = low > 0 and high >= WIDE * low
         if len(values) > 1:
             space[field] = distributions.CategoricalDistribution(values)

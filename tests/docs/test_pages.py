@@ -8,13 +8,13 @@ import re
 import shlex
 import subprocess
 import sys
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 
 from retro_agents.command import COMMANDS
 from retro_agents.command import main as retro_agents
-from retro_agents.ground.names import named
 from retro_agents.run.agents import AGENTS, find
 from retro_agents.run.fields import flag_of, kinds
 from tests.runs import ROOT
@@ -41,7 +41,7 @@ def in_this_process(words: list[str]) -> None:
         if words[0] == "retro-agents":
             retro_agents(words[1:])
         else:
-            named(f"{words[2]}:main")(words[3:])
+            resolve_name(f"{words[2]}:main")(words[3:])
     except SystemExit as stop:
         assert not stop.code, words
 
@@ -106,7 +106,7 @@ def flags_of(words: list[str]) -> set[str] | None:
         path = words[2].replace(".", "/")
         module = words[2] if (ROOT / f"{path}.py").is_file() else f"{words[2]}.__main__"
         before = itertools.takewhile(lambda word: word[0] != "-", words[3:])
-        return {*parser_of([*before], named(f"{module}:main"))._option_string_actions}
+        return {*parser_of([*before], resolve_name(f"{module}:main"))._option_string_actions}
     found = [name for name in COMMANDS if f"{line} ".startswith(f"retro-agents {name} ")]
     if not found or found == ["train"]:
         return None

@@ -51,7 +51,6 @@ def test_a_grid_is_all_combinations():
     ("word", "says"),
     [
         *((word, "--grid") for word in ("gamma", "=1", "gamma=1,1", "gamma=1,,2", "x=a/b")),
-        ("seed=1,2", "--grid seed: the sweep itself sets that"),
         ("widths=16,32,32", "separate values that contain commas by ;"),
     ],
 )
@@ -69,6 +68,7 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
         (fields, "gama", "did you mean 'gamma'"),
         (of_levels, "num_levels", r"bramble-train has no field 'num_levels'.*procgen:"),
         (of_levels, "num_env", "did you mean 'num_envs'"),
+        (of_levels, "seed", "seed: the sweep itself sets that"),
     ):
         with pytest.raises(UserError, match=says):
             words_of({field: "1"}, known)

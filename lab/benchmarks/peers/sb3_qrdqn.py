@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from sb3_contrib import QRDQN
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import SubprocVecEnv
 from torch import Tensor, nn
@@ -32,17 +31,6 @@ class SmallExtractor(BaseFeaturesExtractor):
     def forward(self, obs: Tensor) -> Tensor:
         """Pixels [B,C,H,W] -> [B,256]."""
         return self.layers(obs * 255.0)
-
-
-class StopInTime(BaseCallback):
-    """Ends learning when the stopwatch says so."""
-
-    def __init__(self, stopwatch: shared.Stopwatch) -> None:
-        super().__init__()
-        self.stopwatch = stopwatch
-
-    def _on_step(self) -> bool:
-        return not self.stopwatch.tick()
 
 
 def main() -> None:
@@ -69,7 +57,7 @@ def main() -> None:
         device="cpu",
         seed=0,
     )
-    model.learn(10**9, callback=StopInTime(stopwatch))
+    model.learn(10**9, callback=lambda *_: not stopwatch.tick())
     shared.report(stopwatch.result())
     envs.close()
 

@@ -7,10 +7,10 @@ retro-agents leaderboard open
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 
 from retro_agents.contest.leaderboard.score import BOARD
 from retro_agents.ground.errors import command
-from retro_agents.ground.names import named
 from retro_agents.ground.ranges import Count
 from retro_agents.run.command_line import parse_command
 
@@ -33,7 +33,7 @@ class OpenConfig:
 def main(argv: Sequence[str] | None = None) -> None:
     """Open a season."""
     config = parse_command(OpenConfig, argv, command="retro-agents leaderboard open")
-    print(named(MAKER)(config.board, acts=config.acts))
+    print(resolve_name(MAKER)(config.board, acts=config.acts))
 
 
 if __name__ == "__main__":

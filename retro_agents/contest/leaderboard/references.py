@@ -1,6 +1,7 @@
 """Reference rows: players that see nothing, or the game's variables, and need no process."""
 
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from retro_agents.contest.leaderboard.tape import Taped
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.references import REFERENCES, reference
-from retro_agents.ground.names import named
 from retro_agents.ground.progress import Progress
 
 EXPERT = "cartridge.levels.season:oracle"
@@ -42,7 +42,7 @@ def reference_runs(entry: Entry, season: Season) -> dict[tuple[str, int], Played
 def players_of(name: str, season: Season, act: str) -> Mapping[int, Player]:
     """The player of each seed."""
     if name == ORACLE:
-        return dict.fromkeys(range(SEEDS), named(EXPERT)(season, act))
+        return dict.fromkeys(range(SEEDS), resolve_name(EXPERT)(season, act))
     return {seed: blind(name, season.entry_seed(act, seed)) for seed in range(SEEDS)}
 
 
