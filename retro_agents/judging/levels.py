@@ -1,7 +1,7 @@
 """Which levels a contest has, and which ones judge an agent."""
 
 from retro_agents.games.families import HELD_OUT, level_names, of_procgen
-from retro_agents.games.retro.integrations import check_playable
+from retro_agents.games.retro.integrations import check_playable, is_native
 from retro_agents.games.retro.levels import Level, parse_levels, rows_of
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.games.retro.splits import SPLITS, split_names
@@ -28,8 +28,8 @@ def learned_on(agent: str) -> str:
 
 def held_out(agent: str) -> str:
     """The levels that judge an agent unless others are named: the test split of the games that it
-    learned on; HELD_OUT if it does not say. agent: a checkpoint, a run or a reference player; ""
-    for any other. Raises UserError if there is no such split."""
+    learned on; HELD_OUT if that is the free game, or if it does not say. agent: a checkpoint, a run
+    or a reference player; "" for any other. Raises UserError if there is no such split."""
     levels = "" if agent in ("", *REFERENCES) else learned_on(agent)
     if not levels:
         return HELD_OUT
@@ -39,6 +39,8 @@ def held_out(agent: str) -> str:
             "`retro-agents procgen evaluate` judges it"
         )
     games = {level.game for level in parse_levels(levels)}
+    if any(map(is_native, games)):  # cartridges of the free game's generator, too
+        return HELD_OUT
     for split in split_names():
         tests = rows_of(SPLITS / f"{split}.csv") if split.endswith("-test") else []
         if games & {level.game for level in tests}:

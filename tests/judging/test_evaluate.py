@@ -256,6 +256,12 @@ def test_an_agent_is_judged_on_the_test_split_of_its_games(learned, levels, judg
     assert held_out(learned(levels)) == judged_on
 
 
+def test_an_agent_of_fresh_cartridges_is_judged_on_the_free_games_test_split(learned, monkeypatch):
+    fresh = "Airstriker-Genesis-v0"  # as if it were one
+    monkeypatch.setattr("retro_agents.judging.levels.is_native", fresh.__eq__)
+    assert held_out(learned(f"{fresh}:Level1")) == "bramble-test"
+
+
 @pytest.mark.parametrize("player", ["", *REFERENCES])
 def test_a_player_that_learned_nothing_is_judged_on_the_free_games_test_split(player):
     assert playable_levels("", agent=player) == playable_levels("bramble-test")
