@@ -51,13 +51,16 @@ def references(game: str, episodes: int) -> None:
     from cartridge.levels.references import means, write
     from cartridge.levels.robust import measure_all
     from retro_agents.games.retro.bramble import REFERENCES
+    from retro_agents.ground.files import make_folder
 
     own = INTEGRATION / game
     proofs, table = (
         (PROOFS, REFERENCES) if game == GAME else (own / "proofs", own / REFERENCES.name)
     )
+    acts = acts_of(game)
+    make_folder(table.parent)  # before the search, which takes long
     rows = []
-    for row in measure_all(acts_of(game), episodes=episodes, proofs=proofs):
+    for row in measure_all(acts, episodes=episodes, proofs=proofs):
         rows.append(row)
         print(f"{row.level} {row.agent}: {row.mean_return:.0f}", flush=True)
     write(rows, table)
@@ -80,7 +83,7 @@ def new(seeds: range, out: Path) -> None:
     for path in make_all(seeds, out=out):
         print(path)
     if not has_compiler():
-        print(f"runs only without an emulator: a ROM needs {COMPILER} and make")
+        print(f"runs only without an emulator: a ROM needs a checkout, {COMPILER} and make")
 
 
 def seed_range(text: str) -> range:

@@ -99,8 +99,8 @@ def build(acts: list[Act], folder: Path) -> Iterator[Path]:
 
 
 def has_compiler() -> bool:
-    """Whether ROMs can be built."""
-    return which(COMPILER) is not None and which("make") is not None
+    """Whether ROMs can be built: from the sources, which an installed package lacks."""
+    return all(map(which, (COMPILER, "make"))) and (CARTRIDGE / "Makefile").is_file()
 
 
 def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -46,9 +47,21 @@ def test_cartridges_without_a_compiler_are_learned_on_side_by_side(
     assert np.array_equal(envs.restore_states(saved), together[-1])
     with pytest.raises(UserError, match="only without an emulator"):
         make_env(levels[0], EnvConfig(backend="emulator"))
-    with pytest.raises(UserError, match="no states"):
-        make_env(levels[0], settings, record_dir=tmp_path / "bk2")
+    for level, others in ((levels[0], ()), (mixed[-1], levels[:1])):
+        with pytest.raises(UserError, match="no states"):
+            make_env(level, settings, record_dir=tmp_path / "bk2", others=others)
     envs.close()
+
+
+def test_an_installed_package_makes_cartridges_without_a_rom(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(fresh, "which", lambda name: name)
+    monkeypatch.setattr(fresh, "CARTRIDGE", tmp_path)  # where no Makefile is
+    monkeypatch.setattr(fresh, "finishable", lambda seed: [(make_act(0, 1, seed), [1])])
+    monkeypatch.setattr(fresh.pack, "pack", partial(fresh.pack.pack, art=False))  # art is slow
+    monkeypatch.setattr("sys.argv", ["levels", "new", "--seed", "8", "--out", str(tmp_path)])
+    main()
+    assert "only without an emulator: a ROM needs a checkout" in capsys.readouterr().out
+    assert (tmp_path / fresh.game_of(8) / fresh.pack.FILE).is_file()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from cartridge import build_states
 from cartridge.levels import pack
 from cartridge.levels.generator import all_acts
 from cartridge.levels.splits import level_names
-from retro_agents.games.retro.engine import cartridge
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.engine import Games, cartridge
 from tests.cartridge.conftest import make, skip_without
 
 VERSION = "14.0.6"
@@ -44,6 +45,11 @@ def test_what_a_game_changes_is_one_range(rebuilt):
     kept = ("act_table", "line", "zones", "sprite_tiles", "arts", "settings", "heap", "screen")
     assert all(begin <= place[name] < end for name in changing)
     assert all(place[name] < begin for name in kept)
+
+
+def test_a_games_record_has_the_committed_codes_size():
+    games = Games(cartridge(build_states.FOLDER.name), 64, config=EnvConfig(), pictures=False)
+    assert games.settings["observations"] - games.settings["game"] == games.game.nbytes
 
 
 def test_committed_pack_is_of_the_committed_acts():

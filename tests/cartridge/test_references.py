@@ -6,7 +6,9 @@ from random import Random
 
 import pytest
 
-from cartridge.levels import oracle, references
+from cartridge import build_states
+from cartridge.levels import fresh, oracle, references, robust
+from cartridge.levels.__main__ import main
 from cartridge.levels.generator import all_acts
 from cartridge.levels.splits import held_out, level_names
 from cartridge.levels.zones import name_of
@@ -62,6 +64,16 @@ def test_rows_are_what_measuring_gives(simulator, rows, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="cannot write"):
         references.write([], tmp_path / "file" / "some.csv")
+
+
+def test_a_wrong_game_or_folder_is_refused_before_the_search(monkeypatch, tmp_path, refused):
+    monkeypatch.setattr(build_states, "INTEGRATION", tmp_path)
+    monkeypatch.setattr(robust, "measure_all", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr("sys.argv", ["levels", "references", "Some-Genesis-v0"])
+    assert "expected a game that" in refused(main) and not any(tmp_path.iterdir())
+    monkeypatch.setattr(fresh, "acts_of", lambda game: ACTS)
+    (tmp_path / "Some-Genesis-v0").touch()
+    assert "cannot write" in refused(main)
 
 
 def test_episodes_are_the_same_for_blind_and_seeing_players(simulator):

@@ -9,6 +9,7 @@ import ctypes
 import functools
 import gzip
 import hashlib
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,11 +40,17 @@ POINTS = 0.25
 PADS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "START": 128}
 """The engine's button masks."""
 RAM = 0xFF0000
+SIZES = (*[2] * 22, 4, 2, 2)
+"""Bytes of each variable, one after another from RAM: Published in cartridge/src/ram.h."""
 CONSOLE_ONLY = "work_line"
 """The variable that measures the console's own time, which does not exist here."""
 ACTION_SLOTS = 64
 NEVER = 2**32 - 1
 """The largest number of steps that it counts."""
+COMPILER = wasmtime.Config()
+COMPILER.parallel_compilation = False  # its threads are gone in a process that was forked
+ENGINE = wasmtime.Engine(COMPILER)
+"""One for all threads: code runs only under the one that compiled it."""
 
 SETTINGS = np.dtype(
     [
@@ -111,14 +118,20 @@ def cartridge(*games: str) -> Cartridge:
 
 def assemble(code: bytes, packs: dict[str, bytes], data: bytes) -> Cartridge:
     """A cartridge of packs by their games' names, with the zones and art of the first one.
-    data: data.json of the games."""
+    data: data.json of the games. Raises UserError if it names what the engine does not have."""
     levels = [Level(game, name) for game, pack in packs.items() for name in act_names(pack)]
     info = {name: e for name, e in json.loads(data)["info"].items() if name != CONSOLE_ONLY}
+    places = dict(zip(itertools.accumulate(SIZES, initial=RAM), SIZES, strict=False))
+    for name, entry in info.items():
+        size = places.get(entry["address"])
+        if entry["type"] not in (f">u{size}", f">i{size}"):
+            raise UserError(f"the engine has no variable {name!r}: add --backend emulator")
     variables = np.dtype(
         {
             "names": list(info),
             "formats": [entry["type"].replace(">", "<") for entry in info.values()],
             "offsets": [entry["address"] - RAM for entry in info.values()],
+            "itemsize": sum(SIZES),
         },
         align=True,
     )
@@ -143,15 +156,10 @@ def assemble(code: bytes, packs: dict[str, bytes], data: bytes) -> Cartridge:
     )
 
 
-@functools.cache
-def _engine() -> wasmtime.Engine:
-    return wasmtime.Engine()
-
-
 @functools.lru_cache(maxsize=4)
 def module_of(code: bytes) -> wasmtime.Module:
     """Code, compiled."""
-    return wasmtime.Module(_engine(), code)
+    return wasmtime.Module(ENGINE, code)
 
 
 def art_of(pack: bytes) -> bytes:
@@ -197,7 +205,7 @@ class Games:
     ) -> None:
         """pictures: whether to draw observations; otherwise C is 0."""
         self.cartridge = cartridge
-        self.store = wasmtime.Store(_engine())
+        self.store = wasmtime.Store(ENGINE)
         self.exports = wasmtime.Instance(self.store, cartridge.module, []).exports(self.store)
         loaded = 0
         for pack in cartridge.packs:

@@ -98,20 +98,24 @@ def wrap_agent(env: gymnasium.Env, config: EnvConfig) -> gymnasium.Env:
 
 
 def make_env(
-    level: Level | str, config: EnvConfig | None = None, *, record_dir: Path | str | None = None
+    level: Level | str,
+    config: EnvConfig | None = None,
+    *,
+    record_dir: Path | str | None = None,
+    others: Sequence[Level | str] = (),
 ) -> gymnasium.Env:
     """One level for an agent: Discrete(7 or 10) -> uint8 [C, H, W], oldest frame first.
 
-    A process can have one emulator: close() it before making another. Raises UserError if something
-    is missing.
+    others: further levels that a reset may name, of other games too. A process can have one
+    emulator: close() it before making another. Raises UserError if something is missing.
     """
     config = config or EnvConfig()
-    level = as_level(level)
-    backend = backend_of([level], config)
+    levels = [as_level(each) for each in (level, *others)]
+    backend = backend_of(levels, config)
     check_room(config.spec(), 1, each=TAKES[backend])
     if backend == "native":
-        return NativeEnv(level, config, record_dir=as_path(record_dir))
-    return wrap_agent(emulated(level, config, record_dir=record_dir), config)
+        return NativeEnv(levels[0], config, record_dir=as_path(record_dir), others=levels[1:])
+    return wrap_agent(emulated(levels[0], config, record_dir=record_dir), config)
 
 
 def make_rotating_env(

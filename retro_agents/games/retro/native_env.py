@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,23 +33,25 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         config: EnvConfig,
         *,
         record_dir: Path | None,
+        others: Sequence[Level] = (),
         pictures: bool = True,
         found: Cartridge | None = None,
     ) -> None:
-        """pictures: whether to draw observations (Games). found: has the level; by default the
-        installed cartridge of its game."""
+        """others: further levels that a reset may name. pictures: whether to draw observations
+        (Games). found: has all levels; by default the installed cartridge of their games."""
+        levels = [level, *others]
         shape = config.spec().observation_shape
         self.observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(config.actions)
         self.metadata = metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
         self.rows = Rows(
-            [[level]],
+            [levels],
             first=0,
             config=config,
             rotate_every=0,
             record_dirs=[record_dir] if record_dir else (),
-            cartridge=found or cartridge(level.game),
+            cartridge=found or cartridge(*sorted({each.game for each in levels})),
             pictures=pictures,
         )
         self.scale = POINTS * config.reward_scale

@@ -125,6 +125,9 @@ class Rows:
         cartridge: Cartridge,
         pictures: bool = True,
     ) -> None:
+        for level in dict.fromkeys(level for row in levels for level in row):
+            if level not in cartridge.acts:  # a state that somebody saved
+                raise UserError(f"{level} is no act, only a state: add --backend emulator")
         self.first, self.end = first, first + len(levels)
         self.config = config
         self.games = Games(

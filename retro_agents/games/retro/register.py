@@ -79,7 +79,7 @@ def make_level(levels: str, *, render_mode: str | None = None, **settings: Any) 
 
     check_mode(render_mode, ENTRY_METADATA)  # before an emulator is open, the only one
     config, found = config_of(settings), parse_levels(levels)
-    env = make_env(found[0], config)
+    env = make_env(found[0], config, others=found[1:])
     return rendered(RandomLevel(env, found) if len(found) > 1 else env, render_mode)
 
 

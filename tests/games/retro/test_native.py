@@ -2,6 +2,9 @@
 
 import errno
 import json
+import shutil
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -27,6 +30,27 @@ from retro_agents.ground.errors import UserError
 from tests.games.streams import assert_same, played
 
 ACTS = [Level(GAME, name) for name in level_names()]
+THREADS = """
+import time, wasmtime
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from retro_agents.games.retro.engine import module_of
+from retro_agents.games.retro.make import make_env
+
+together, begin = Barrier(3), wasmtime.Engine.__init__
+
+def slowly(*given):
+    time.sleep(0.3)
+    begin(*given)
+
+def make(level):
+    together.wait()
+    return make_env(level).reset()[1]["level"]
+
+wasmtime.Engine.__init__ = slowly
+module_of.cache_clear()
+print(*ThreadPoolExecutor(3).map(make, ["BrambleWood.Act1"] * 3))
+"""
 
 
 @pytest.fixture
@@ -45,6 +69,14 @@ def make(closed):
         return closed(NativeVectorEnv(levels, seed=row_seeds(seed, num_envs), **given))
 
     return open_envs
+
+
+@pytest.fixture
+def own(copied):
+    """A level of the user's own game, a copy of this one with a single state -> it, its folder."""
+    files = ("rom.md", "data.json", "metadata.json", "contest.json", "bramble.wasm", "game.pack")
+    game = copied(GAME, "BrambleDash9-Genesis-v0", *files, f"{ACTS[0].state}.state")
+    return Level(game.name, ACTS[0].state), game
 
 
 def check_equal(pair, *, episodes):
@@ -159,6 +191,11 @@ def test_threads_change_nothing(make):
     assert_same(runs[0], runs[2])
 
 
+def test_three_threads_can_make_the_first_environments_at_once():
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True)
+    assert done.stdout.split() == [str(ACTS[0])] * 3, done.stderr
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_saved_run_goes_on_exactly_whatever_was_played_in_between(make, threads):
     envs = make(3, config=EnvConfig(episode_steps=50), threads=threads)
@@ -233,12 +270,10 @@ def test_recordings_play_back_in_the_emulator_to_the_same_return(make, tmp_path,
         assert episode["l"] * frame_skip - 3 <= frames - 1 <= episode["l"] * frame_skip
 
 
-def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(copied):
-    files = ("rom.md", "data.json", "metadata.json", "bramble.wasm", "game.pack")
-    game = copied(GAME, "BrambleDash9-Genesis-v0", *files, f"{ACTS[0].state}.state")
+def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(own):
+    level, game = own
     rules = json.loads(file_of(GAME, "contest.json").read_text())
     (game / "contest.json").write_text(json.dumps({**rules, "done": {}}))
-    level = Level(game.name, ACTS[0].state)
     with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
         make_env(level)
     with pytest.raises(UserError, match=r"other rules .* add --backend emulator"):
@@ -246,6 +281,48 @@ def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(copied)
     (game / "game.pack").unlink()
     with pytest.raises(UserError, match="run together only in emulators"):
         make_vec([ACTS[0], level], num_envs=2)
+
+
+def test_rewards_do_not_depend_on_how_many_variables_are_named(own, closed):
+    level, game = own
+    info = json.loads((game / "data.json").read_text())["info"]
+    few = {name: info[name] for name in ("lives", "contest_score", "level_end_bonus")}
+    (game / "data.json").write_text(json.dumps({"info": few}))
+    rewards = []
+    for each in (ACTS[0], level):
+        envs = closed(make_vec([each], num_envs=2, seed=1))
+        envs.reset()
+        rewards.append([envs.step(np.ones(2, int))[1] for _ in range(40)])
+    np.testing.assert_array_equal(*rewards)
+    assert np.any(rewards, axis=1).all()
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [(0xFF0034, ">u2"), (0xFEFFFE, ">u2"), (0xFF0033, ">u2"), (0xFF0000, "|u1"), (0xFF0000, ">u4")],
+)
+def test_variables_that_the_engine_lacks_are_the_emulators(own, address, kind):
+    level, game = own
+    content = json.loads((game / "data.json").read_text())
+    content["info"]["more"] = {"address": address, "type": kind}
+    (game / "data.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"no variable 'more': add --backend emulator"):
+        make_env(level)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        make_env,
+        lambda name: make_vec(name, num_envs=2),
+        lambda name: make_env(ACTS[0], others=[name]),
+    ],
+)
+def test_a_state_that_is_no_act_is_the_emulators(own, opened):
+    level, game = own
+    shutil.copy(game / f"{level.state}.state", game / "Saved.state")
+    with pytest.raises(UserError, match=r"Saved is no act.* add --backend emulator"):
+        opened(f"{game.name}:Saved")
 
 
 def test_limits_and_levels_that_are_none_are_said_and_large_ones_play(make):

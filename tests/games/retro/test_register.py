@@ -10,6 +10,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.wrappers import vector
 from PIL import Image
 
+from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.ground.errors import UserError
@@ -183,6 +184,18 @@ def test_a_split_is_one_name_and_its_levels_are_drawn_by_the_seed():
     assert len(set(envs.reset()[1]["level"])) == 11
     envs.close()
     assert make_vec("bramble-test", EnvConfig(), num_envs=2).num_envs == 2
+
+
+def test_levels_of_two_cartridges_are_drawn_by_the_seed(copied):
+    files = ("data.json", "contest.json", "bramble.wasm", "game.pack")
+    games = {GAME, copied(GAME, "BrambleDash9-Genesis-v0", *files).name}
+    rows = [f"{game},BrambleWood.Act3\n" for game in games]
+    Path("two.csv").write_text("game,state\n" + "".join(rows))
+    env = gymnasium.make(ID, levels="two.csv", **SMALL)
+    levels = {env.reset(seed=seed)[1]["level"] for seed in range(8)}
+    assert levels == {f"{game}:BrambleWood.Act3" for game in games}
+    assert env.step(1)[-1]["level"] in levels
+    env.close()
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
