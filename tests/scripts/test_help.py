@@ -108,7 +108,8 @@ def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: P
     """At a terminal, where the key signals the processes in its foreground."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     python = tmp_path / "python3"
-    trains = "trap 'echo stopped; exit 130' INT; echo trains; sleep 30 & wait"
+    trains = "(: </dev/tty) 2>/dev/null || echo apart; trap 'echo stopped; exit 130' INT"
+    trains += "; echo trains; sleep 30 & wait"
     python.write_text(f'#!/bin/sh\ncase "$2" in ppo2.train) {trains} ;; esac\necho "python $1"\n')
     python.chmod(0o755)
     child, terminal = pty.fork()
@@ -124,6 +125,7 @@ def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: P
     os.close(terminal)
     assert os.waitpid(child, 0)[1] == 0
     assert b"stopped" in said and b"python -\r\n" in said.partition(b"stopped")[2]
+    assert b"apart" in said  # else the key signals it too, and a second signal ends it at once
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is missing")
@@ -133,6 +135,8 @@ def test_the_page_says_why_npm_could_not_install(tmp_path: Path) -> None:
     for name in ("package.json", "package-lock.json"):
         (tmp_path / "web" / name).write_text("{")
     done = subprocess.run([tmp_path / "scripts" / "web"], capture_output=True, text=True)
+    if "Node 20" in done.stderr:
+        pytest.skip("Node is older than 20")
     assert done.returncode == 2 and "EUSAGE" in done.stderr
     assert "could not install" in done.stderr.splitlines()[-1]
 

@@ -45,5 +45,7 @@ def test_the_site_is_built_after_the_environment_that_the_studios_tests_need():
 
 def test_a_checkout_has_the_stored_ends_of_lines_on_every_system():
     command = ["git", "check-attr", "text", "--", "scripts/install"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
-    assert said.endswith("text: unset\n") or not (ROOT / ".git").exists()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    assert done.stdout.endswith("text: unset\n")
