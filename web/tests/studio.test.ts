@@ -220,7 +220,7 @@ onPage("the keyboard's focus stays on a tab, and on what is renewed", "", async 
     });
   });
   await page.locator("nav a", { hasText: "Contests" }).press("Enter");
-  const summary = page.locator("details.box summary").first();
+  const summary = page.locator("summary", { hasText: "jerk, adapt" });
   await summary.focus();
   const title = await summary.textContent();
   await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(2);
