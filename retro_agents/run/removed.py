@@ -12,6 +12,7 @@ REMOVED = {
     "closed_loop": "--recover continues where a replay diverges",
     "distillation": "`python -m ppo2.clone` learns from another agent's recorded episodes",
     "embed": "--memory-key replaces it",
+    "feature_cache": "it saved next to no time: leave it out",
     "frame_difference": "--frames 0,-1 shows both frames",
     "freeze_encoder_updates": "the convolutions of --init-encoder always learn",
     "learn": "--learn-every replaces it",
@@ -23,7 +24,7 @@ REMOVED = {
     "truncate": "--cut-share replaces it",
     **dict.fromkeys(
         (
-            *("backtracks", "by_success", "clip_schedule", "death_penalty", "feature_cache"),
+            *("backtracks", "by_success", "clip_schedule", "death_penalty"),
             *("levels_per_pair", "momentum", "novelty_colours", "novelty_progress", "piece"),
             *("rank", "shaping", "sigma_decay", "steps_growth", "trial_share"),
         ),

@@ -108,7 +108,7 @@ def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: P
     """At a terminal, where the key signals the processes in its foreground."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     python = tmp_path / "python3"
-    trains = "(: </dev/tty) 2>/dev/null || echo apart; trap 'echo stopped; exit 130' INT"
+    trains = "(: </dev/tty) 2>/dev/null || echo apart; trap 'echo stopped; kill $!; exit 130' INT"
     trains += "; echo trains; sleep 30 & wait"
     python.write_text(f'#!/bin/sh\ncase "$2" in ppo2.train) {trains} ;; esac\necho "python $1"\n')
     python.chmod(0o755)
