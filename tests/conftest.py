@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -23,6 +24,17 @@ from retro_agents.ground.cluster import patiently
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+
+class Process(subprocess.Popen[Any]):
+    """A `with` waits for its process, however long, unless its test is out of time."""
+
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        if kind is pytest.fail.Exception:
+            self.kill()
+        super().__exit__(kind, *error)
+
+
+subprocess.Popen = Process  # type: ignore[misc]
 RIGHT, JUMP = 1, 6
 LENGTH, HOLE = 8, 4
 
