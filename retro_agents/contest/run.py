@@ -102,10 +102,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     limits = limits_of(config)
     usual = re.sub(r"\W", "-", config.agent) + "-frozen" * (config.mode == "frozen")
     out = config.out or Path("runs/contest") / usual
-    levels = playable_levels(config.levels, agent=config.checkpoint)
     agent = resolve(
         Agent(config.agent, config.checkpoint, config.mode, config.device, flags, config.play)
     )
+    levels = playable_levels(config.levels, agent=config.checkpoint)
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     plan = [(level, seed) for seed in seeds for level in levels]
     planned = [(str(level), seed) for level, seed in plan]

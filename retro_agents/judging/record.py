@@ -125,6 +125,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(RecordConfig, argv, command="retro-agents record")
     if config.play and config.agent == EXPERT:
         raise UserError("an expert has no other way to play: leave out --play")
+    if config.levels:
+        level_names(config.levels)  # refuses before an agent is loaded, which takes seconds
     seed_everything(config.seed)
     agent: Any = None if config.agent == EXPERT else load_agent(config.agent)
     levels = config.levels or (learned_on(config.agent) if agent else "") or TRAINING
