@@ -39,8 +39,8 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import() -> None:
         assert name != "plot" or "(default: curve.png)" in " ".join(text.split())
         if name.startswith("train "):
             titles = [line for line in text.splitlines() if re.fullmatch(r"\S.*:", line)]
-            assert titles[:2] == ["options:", "Most used:"] and titles[-1] == "The machine:"
-            assert "The environment:" in titles and len(titles) >= 8
+            assert titles[:2] == ["options:", "Most used:"] and len(titles) >= 8
+            assert titles[titles.index("The environment:") + 1 :] in ([], ["The machine:"])
             most_used = text.partition("Most used:")[2].partition("\n\n")[0]
             assert 10 <= most_used.count("\n  --") <= 12 and "--preset" in most_used
 

@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_listed_holds_up_no_other(studio, tmp_path, monk
 @pytest.mark.parametrize(
     ("what", "body", "module", "name"),
     [
-        ("episodes", None, app, "recordings"),
+        ("episodes", None, app, "newest_files"),
         ("player", None, agents, "checkpoints_of"),
         ("compare", {"entries": [{"runs": ["one"]}] * 2}, judged, "check_file"),
         ("stop", {"run": "one"}, app, "history"),
@@ -106,7 +106,7 @@ STUDIO = """
 import sys, time
 from retro_agents.studio import __main__ as studio, app
 app.PAGE = studio.Path(sys.argv.pop())
-app.recordings = lambda _: print("asked", flush=True) or time.sleep(60) or ()
+app.newest_files = lambda _: print("asked", flush=True) or time.sleep(60) or ()
 studio.main()
 """
 
@@ -127,8 +127,7 @@ def test_ctrl_c_ends_the_studio_while_a_disk_does_not_answer(tmp_path):
         with socket.create_connection((HERE, int(port))) as page:
             asked = f"GET /api/episodes?run=one HTTP/1.1\r\nHost: {HERE}:{port}\r\n"
             page.sendall(f"{asked}Cookie: studio-{port}={token}\r\n\r\n".encode())
-            while it.stdout.readline() != "asked\n":
-                pass
+            assert "asked\n" in it.stdout
             it.send_signal(signal.SIGINT)
             _, error = it.communicate(timeout=50)
     assert it.returncode == 130 and "interrupted\n" in error and "Traceback" not in error
