@@ -70,26 +70,21 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
     level = level_of(read, recording)
     pads = read.pads[1:]  # the frame of the reset presses nothing
     frame = replace(config, frame_skip=1, stick_probability=0.0, episode_steps=0)
-    grey = config.colour == "grey"
-    env = Warp(
-        make_contest_env(level, frame),
-        height=config.image_height,
-        width=config.image_width,
-        grey=grey,
-    )
+    env, grey = make_contest_env(level, frame), config.colour == "grey"
+    warp = Warp(env, height=config.image_height, width=config.image_width, grey=grey).warp
     with closing(env):
-        shown, _ = env.reset()
-        frames, actions, rewards, terminated = [shown], [], [], False
+        screen, _ = env.reset()
+        frames, actions, rewards, terminated = [warp(screen)], [], [], False
         for begin in range(0, len(pads), config.frame_skip):
             step, earned = pads[begin : begin + config.frame_skip], 0.0
             for pad in step:
-                shown, reward, terminated, _, _ = env.step(pad.astype(np.int8))
+                screen, reward, terminated, _, _ = env.step(pad.astype(np.int8))
                 earned += float(reward)
                 if terminated:
                     break
             actions.append(action_of(step, names))
             rewards.append(earned)
-            frames.append(shown)
+            frames.append(warp(screen))
             if terminated:
                 break
     if not actions:

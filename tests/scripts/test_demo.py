@@ -67,7 +67,9 @@ def test_a_tiny_demo_makes_all_its_files_and_keeps_earlier_ones(tmp_path, monkey
     (tmp_path / "demo-001").mkdir()
     (tmp_path / "demo-001" / "result.json").write_text("mine")
     monkeypatch.setattr("scripts.demo.PATIENCE", 4)  # seconds: the films are short,
-    monkeypatch.setattr("retro_agents.judging.film.SCALE", 1)  # and small
+    monkeypatch.setattr("retro_agents.judging.film.SCALE", 1)  # small,
+    for where in ("scripts.demo", "retro_agents.judging.film"):
+        monkeypatch.setattr(f"{where}.SMOOTH", 4)  # and jerk
     steps = ["--search-steps", "2000", "--net-steps", "2048", "--episodes", "2"]
     monkeypatch.setattr("sys.argv", ["demo.py", "--quick", "--runs", str(tmp_path), *steps])
     main()
