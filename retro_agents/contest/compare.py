@@ -128,7 +128,8 @@ def budgets(entry: str) -> list[tuple[int, int]]:
     found = []
     for folder in map(Path, folders_of(entry)):
         if there(folder / "episodes.csv") and there(config := folder / "config.json"):
-            whole = int(read_file(config, what=str(config)).get("timesteps", 0))
+            steps = read_file(config, what=str(config)).get("timesteps")
+            whole = steps if isinstance(steps, int) else 0  # a damaged file tells none
             saved = complete_checkpoints(folder / "checkpoints")
             found.append((step_of(saved[-1]) if saved else whole, whole))
     return found

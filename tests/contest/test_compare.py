@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from retro_agents.contest.compare import CompareConfig, compared, draw, lacking, main, runs_of
+from retro_agents.contest.compare import (
+    CompareConfig,
+    budgets,
+    compared,
+    draw,
+    lacking,
+    main,
+    runs_of,
+)
 from retro_agents.contest.stored import RESULTS, shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.run.flags import texts
@@ -157,5 +165,7 @@ def test_a_comparison_says_which_runs_are_unfinished_shorter_or_lack_levels(tmp_
     assert "Their steps differ: run0,run1,run2 1,000, whole0,whole1 5,000." in said
     assert "run0,run1,run2: 0 of 3 seeds have all 3 levels, so there is no interval." in said
     assert "join runs" not in said
+    Path(whole[0], "config.json").write_text('{"run": {"timesteps": Infinity}}')
+    assert [most for _, most in budgets(",".join(whole))] == [0, 5_000]
     one = {level: {0: 1.0, 1: 2.0} for level in "XY"} | {"Z": {0: 1.0}}
     assert "1 of 2 seeds have all 3 levels, so the mean is of that one" in lacking("a", one)
