@@ -134,17 +134,6 @@ def test_a_file_that_cannot_be_written_leaves_the_previous_checkpoint(tmp_path):
     assert load_checkpoint(tmp_path).counters["env_steps"] == 10
 
 
-def test_a_changed_array_is_a_user_error_when_it_is_read(tmp_path):
-    path = save(tmp_path, 10) / "frames.npy.zst"
-    good = path.read_bytes()
-    for place in range(len(good)):
-        data = bytearray(good)
-        data[place] ^= 1
-        path.write_bytes(data)
-        with pytest.raises(UserError, match="is damaged"):
-            _ = load_checkpoint(tmp_path).arrays["frames"]
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -179,15 +168,16 @@ def test_meta_of_anything_else_is_a_user_error(text, tmp_path):
         load_checkpoint(tmp_path)
 
 
-def test_a_changed_bit_anywhere_in_meta_is_noticed(tmp_path):
-    path = save(tmp_path, 10) / "meta.json"
+@pytest.mark.parametrize("name", ["meta.json", "frames.npy.zst"])
+def test_a_changed_bit_anywhere_is_noticed(name, tmp_path):
+    path = save(tmp_path, 10) / name
     good = path.read_bytes()
     for place in range(len(good)):
         data = bytearray(good)
         data[place] ^= 1 << place % 8
         path.write_bytes(data)
         with pytest.raises(Damaged):
-            load_checkpoint(tmp_path)
+            _ = load_checkpoint(tmp_path).arrays["frames"]
 
 
 DEEP = {"json": b"[" * 200_000, "msgpack": b"\x91" * 200_000}
