@@ -33,6 +33,7 @@ from retro_agents.judging.tables import number, records, table
 from retro_agents.sweeps.study import level_names, read_study, short
 
 NOTES = texts("notes")
+READING = "[How to read the tables](README.md#how-to-read-the-tables)."
 WITH_FORMER = ("contest", "jerk-fresh", "jerk-search")
 """Pages to which the note `former` applies: some of their results are of an older policy."""
 
@@ -59,8 +60,8 @@ def study_page(name: str, result: Mapping[str, Any]) -> str:
         if "origin" in own:
             origins.setdefault(origin(own["origin"]), []).append(kind)
     before = [f"From before, {', '.join(kinds)}: {text}" for text, kinds in origins.items()]
-    parts = [read_study(name, HERE).about, origin(result), *before, *notes(name, [result])]
-    parts += [NOTES["notes"], page(result)]
+    parts = [read_study(name, HERE).about, *notes(name, [result]), READING, page(result)]
+    parts += ["## Commands", origin(result), *before]
     return document(f"Study: {name}", f"lab/studies/results/{name}.json", *parts)
 
 
@@ -124,8 +125,7 @@ def contest_page() -> str:
     }
     kinds = dict(sorted(kinds.items(), key=lambda kind: statistics.mean(as_runs(kind[1]["runs"]))))
     rows = [contest_row(name, results[name], as_runs(own["runs"])) for name, own in kinds.items()]
-    parts = [*notes("contest", [*results.values()]), NOTES["notes"]]
-    parts += [records(rows), level_table(kinds)]
+    parts = [*notes("contest", [*results.values()]), READING, records(rows), level_table(kinds)]
     return document("Contest", "retro_agents/contest/results", *parts)
 
 
