@@ -66,7 +66,10 @@ def parameters(agent: str) -> str:
         own |= {name: place for name, place in here.items() if place.owner not in shared}
     own = {name: place for name, place in own.items() if place.says("flag", True)}
     values = preset_values(package)
-    lines: list[str] = []
+    lines = [
+        f"These are this agent's own options; `retro-agents train {agent} --help` prints all. "
+        "[Settings](../reference/settings.md) lists the shared ones and explains the roles.\n"
+    ]
     for title, names in groups(own, ()).items():
         if names:
             lines += [f"### {title}", "", HEAD]
