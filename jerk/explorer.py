@@ -13,6 +13,7 @@ import yaml
 from numpy.typing import NDArray
 
 from retro_agents.ground.errors import UserError
+from retro_agents.run.config import read_yaml
 
 SCRIPTS = Path(__file__).parent / "scripts"
 PERIODS, HOLDS = (10, 22), (2, 5)
@@ -69,7 +70,7 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
     shipped = SCRIPTS / f"{source}.yaml"
     path = shipped if shipped.exists() else Path(source)
     try:
-        found = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Scripts)
+        found = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), Scripts)
     except OSError as error:
         raise UserError(
             f"cannot read the scripts {source}: {error.strerror}; give a file, or "

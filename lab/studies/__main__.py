@@ -5,6 +5,7 @@ python -m lab.studies tables                    # writes docs/results from all s
 """
 
 import dataclasses
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,7 +74,9 @@ def asked(config: StudyConfig) -> Study:
                 )
             changed[name] = value
     changed["kinds"] = {
-        name: msgspec.structs.replace(kind, flags=(*kind.words, *config.flags.split()))
+        name: msgspec.structs.replace(
+            kind, flags=tuple(map(shlex.quote, (*kind.words, *config.flags.split())))
+        )
         for name, kind in study.kinds.items()
     }
     return msgspec.structs.replace(study, **changed)

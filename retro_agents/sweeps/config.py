@@ -108,9 +108,9 @@ def check_same(config: SweepConfig, what: str) -> None:
     now = json.loads(json.dumps(now))  # tuples become lists
     before = read_result(path) if path.exists() else now
     for name, value in before.items():
-        if value != now[name]:
+        if value != (wanted := now.get(name)):  # none: a field of another version
             raise UserError(
-                f"the {what} in {config.out} was begun with {name} {value!r}, not {now[name]!r}; "
+                f"the {what} in {config.out} was begun with {name} {value!r}, not {wanted!r}; "
                 "give the same, or another --out"
             )
     write_json(path, now)

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -98,7 +99,11 @@ def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
 
 def further(config: SweepConfig) -> list[str]:
     """The words of --flags. Raises UserError if the sweep itself sets one of them for each run."""
-    words, given = config.flags.split(), {*fields(RunSettings, "launch"), "preset", "config"}
+    try:
+        words = shlex.split(config.flags)
+    except ValueError as error:
+        raise UserError(f"--flags {config.flags}: {error}") from None
+    given = {*fields(RunSettings, "launch"), "preset", "config"}
     given |= {field_of(word) for word in (*config.grid, *config.pbt, *config.search)}
     for word in words:
         if word.startswith("--") and {field_of(word), field_of(word).removeprefix("no_")} & given:
@@ -121,7 +126,7 @@ def kind_of(config: SweepConfig, words: Sequence[str], run: RunSettings, **more:
     first = ["--preset", config.preset] if config.preset else []
     return Kind(
         run=f"{config.agent}.train",
-        flags=(*first, *further(config), *words),
+        flags=shlex.join((*first, *further(config), *words)),
         levels=run.levels,
         steps=run.timesteps,
         together=True,
@@ -182,7 +187,7 @@ def two_sigma(values: Sequence[float]) -> float:
 def row_spreads(folder: Path) -> dict[str, float]:
     """Score -> two standard deviations over the rows of a run's metrics in its last tenth; {} if
     the run's folder is gone."""
-    columns = {"mean_return" if score == "return" else score: score for score in SCORES}
+    columns = {"mean_return": "return"} | {score: score for score in SCORES}  # ES has "return"
     path = folder / "metrics.csv"
     rows = last_rows(rows_of(path), list(columns)) if path.is_file() else {}
     return {columns[name]: two_sigma(values.tolist()) for name, values in rows.items()}

@@ -6,6 +6,7 @@ run; `<INPUT>` is an input of the study.
 
 import itertools
 import re
+import shlex
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
-from retro_agents.run.agents import home_of, shipped
+from retro_agents.run.agents import AgentPackage, home_of, shipped
 from retro_agents.run.checkpoint import latest_checkpoint
 from retro_agents.run.config import flat, preset_names, read_file, read_yaml
 
@@ -34,7 +35,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A module with --run-dir, --levels, --seed and --timesteps that writes an episodes.csv; if it
     left a checkpoint, it is resumed with --resume."""
     flags: str | tuple[str, ...] = ""
-    """Further flags of the kind."""
+    """Further flags of the kind, with quotes as in a shell."""
     levels: str = ""
     """Levels; default: the study's."""
     steps: Natural = 0
@@ -51,7 +52,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def words(self) -> list[str]:
         """The kind's flags as a list of words."""
-        return (self.flags if isinstance(self.flags, str) else " ".join(self.flags)).split()
+        return shlex.split(self.flags if isinstance(self.flags, str) else " ".join(self.flags))
 
     @property
     def references(self) -> list[str]:
@@ -153,9 +154,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def shipped_weights(module: str, flags: Sequence[str]) -> dict[str, str]:
-    """Agent -> hash of its shipped weights, for those that these flags or their preset name."""
+    """Agent -> hash of its shipped weights, for those that these flags, their preset or the default
+    of --init name."""
     words = [part for flag in flags for part in flag.split("=", 1)]
-    home = home_of(module.partition(".")[0])
+    agent = module.partition(".")[0]
+    if (home := home_of(agent)) and "--init" not in words:  # ES starts from shipped weights
+        words.append(AgentPackage(agent, home).Config().run.init)
     for flag, preset in itertools.pairwise([*words]):
         if home and flag == "--preset":
             values = read_file(home / "presets" / f"{preset}.yaml", what="preset")
@@ -173,10 +177,10 @@ def read_study(name: str, folder: Path) -> Study:
     path = named_file(name, folder, what="study")
     try:
         study = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), Study)
+        wanted = [kind.references for kind in study.kinds.values()]
     except (OSError, yaml.YAMLError, ValueError) as error:
         raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
     known = [*study.kinds, *study.inputs]
-    wanted = [kind.references for kind in study.kinds.values()]
     for one in itertools.chain(*wanted, *study.compare):
         if one not in known:
             raise UserError(f"no kind or input {one!r}; {nearest_text(one, known)}")

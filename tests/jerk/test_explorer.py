@@ -100,6 +100,8 @@ def test_shipped_scripts_press_only_the_contests_actions():
         ("- {name: up, chance: [1, 1], parts: [{press: B, step: [1, 2]}]}", "holds no scripts"),
         ("- [", "holds no scripts"),
         ("[]", "holds no scripts"),
+        ("[" * 500, "nested too deeply"),
+        ("- {name: a, chance: [1, 1], parts: [{press: {B: 9, B: 1}}]}", "'B' is given twice"),
         ("- {name: no, chance: [1, 1], parts: [{press: {}}]}", "holds no scripts"),
         ("\x00\udcff", "holds no scripts"),
         ("- {name: a, chance: [-1, 1], parts: [{press: B}]}", "other than finite numbers of 0"),

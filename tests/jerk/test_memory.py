@@ -42,6 +42,15 @@ def test_a_full_level_forgets_its_worst_sequence():
     assert sorted(s.mean for s in sequences.levels["one"]) == [6.0, 7.0, 9.0]
 
 
+def test_of_equally_bad_sequences_a_full_level_forgets_the_newest():
+    sequences = SequenceMemory(2)
+    first, second = (sequences.add("one", actions(number), 5.0) for number in (1, 2))
+    assert sequences.add("one", actions(3), 5.0) is None
+    assert sequences.levels["one"] == [first, second]  # by identity
+    better = sequences.add("one", actions(4), 9.0)
+    assert sequences.levels["one"] == [first, better]
+
+
 def test_a_stored_sequence_does_not_change_with_the_callers():
     sequences, mine = SequenceMemory(3), actions(1, 2)
     sequences.add("one", mine, 1.0)

@@ -160,6 +160,28 @@ def test_a_saved_episode_that_recovers_goes_on_alike():
     assert one == other
 
 
+def test_a_mutant_expects_what_its_source_had_gained_as_far_as_it_is_the_sources():
+    search, best, _ = replayed()
+    changed = {"excise": True, "redraw": 0.2, "exploit_bias": 0.0, "exploit_growth": 0.0}
+    search.config = replaced(CONFIG, **changed)
+    plans = [search.begin(LEVEL, env_steps=0).plan for _ in range(20)]
+    assert any(0 < plan.intact < len(plan.actions) for plan in plans)
+    for plan in plans:
+        assert plan.expected.tolist() == best.gained[: plan.intact].tolist()
+
+
+def test_a_mutant_that_left_its_way_goes_on_as_a_replay_does():
+    search, best, _ = replayed()
+    search.config = replaced(CONFIG, exploit_bias=0.0, exploit_growth=0.0, cut_share=0.0)
+    rewards, actions = best.rewards.copy(), best.actions.copy()
+    rewards[40] += 100.0  # the other knows the place that the mutant is thrown to
+    actions[60:] = MOVES.left
+    search.sequences.add(LEVEL, actions, best.mean - 1.0, rewards=rewards)
+    episode = search.begin(LEVEL, env_steps=0)
+    assert episode.kind == "mutant" and episode.plan.intact == len(best.actions)
+    assert set(drive(search, episode, rewards.tolist())[60:]) == {MOVES.left}
+
+
 def test_a_mutant_begins_with_the_likeliest_variants():
     search, best, _ = replayed()
     search.config = replaced(CONFIG, exploit_bias=0.0, exploit_growth=0.0)

@@ -18,7 +18,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import store
 from retro_agents.run.config import flat, to_dict
 from retro_agents.sweeps.__main__ import asked, main
-from retro_agents.sweeps.config import PLANS, read_plan
+from retro_agents.sweeps.config import PLANS, SweepConfig, read_plan
 from retro_agents.sweeps.grid import (
     Scores,
     agent_config,
@@ -106,6 +106,20 @@ def test_a_sweep_does_not_begin_in_the_folder_of_something_else(tmp_path, kind, 
 def test_a_run_without_a_row_of_metrics_has_no_deviation(tmp_path):
     (tmp_path / "metrics.csv").write_text("step,mean_return\n")
     assert row_spreads(tmp_path) == {}
+
+
+def test_the_deviation_of_one_seed_is_that_of_es_too(tmp_path):
+    rows = "".join(f"{step},{value}\n" for step, value in ((10, 0), (95, 4), (98, 6), (100, 8)))
+    (tmp_path / "metrics.csv").write_text("step,return\n" + rows)
+    assert row_spreads(tmp_path) == {"return": 4.0}
+
+
+def test_flags_are_read_as_in_a_shell():
+    config = SweepConfig(agent="toy", grid=("gamma=0.1",), flags="--init 'my runs/a' --hidden 4")
+    (kind,) = study_of(config)[0].kinds.values()
+    assert kind.words == ["--init", "my runs/a", "--hidden", "4", "--gamma=0.1"]
+    with pytest.raises(UserError, match="--flags --init 'a: No closing quotation"):
+        study_of(SweepConfig(agent="toy", grid=("gamma=0.1",), flags="--init 'a"))
 
 
 def test_a_table_has_normalised_returns_and_says_of_what_its_deviations_are():

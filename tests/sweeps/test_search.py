@@ -3,7 +3,7 @@
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.results import read_result
+from retro_agents.ground.results import read_result, store
 from retro_agents.sweeps import search
 from retro_agents.sweeps.__main__ import main
 
@@ -147,6 +147,13 @@ def test_the_agents_own_runs_are_searched():
 def test_another_search_is_not_gone_on_with(played, refused):
     search_for("--trials", "1")
     assert "was begun with search" in refused(search_for, space="gamma=0.2:0.9")
+
+
+def test_a_search_of_another_version_is_refused_in_one_line(played, refused):
+    search_for("--trials", "1")
+    path = search.Path("runs/search.json")
+    store(path, {**read_result(path), "former": 1})
+    assert "was begun with former 1" in refused(search_for, "--trials", "1")
 
 
 def test_a_search_goes_on_after_a_kill_or_a_full_disk_in_the_midst_of_its_log(played, tmp_path):

@@ -44,6 +44,8 @@ def test_runs_are_told_apart_by_the_shipped_weights_that_they_name(monkeypatch, 
     for other in (["--init=ppo2"], ["--preset=hybrid"]):
         assert shipped_weights("jerk.train", other) == named
     assert shipped_weights("jerk.train", ["--preset", "recovering"]) == {}
+    assert shipped_weights("es.train", []) == named  # which it starts from by default
+    assert shipped_weights("es.train", ["--init="]) == {}
     newer = tmp_path / "step-000000001"
     newer.mkdir()
     (newer / "meta.json").write_text("{}")
