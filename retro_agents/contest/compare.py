@@ -79,7 +79,7 @@ def runs_of(entry: str) -> Runs:
     if there(path / "result.json") and not there(path / "episodes.csv"):
         return read_evaluation(path / "result.json")
     found: dict[str, dict[int, float]] = {}
-    used: set[int] = set()
+    runs: list[tuple[int, dict[str, float]]] = []
     for place, folder in enumerate(map(Path, folders_of(entry))):
         if not there(folder / "episodes.csv"):
             if "," in entry:
@@ -94,10 +94,13 @@ def runs_of(entry: str) -> Runs:
             returns.setdefault(episode.level, []).append(episode.r)
         config = folder / "config.json"
         seed = int(read_file(config, what=str(config)).get("seed", place))
-        seed = seed if seed not in used else -1 - place
-        used.add(seed)
-        for level, values in returns.items():
-            found.setdefault(level, {})[seed] = math.fsum(values) / len(values)
+        means = {level: math.fsum(values) / len(values) for level, values in returns.items()}
+        if (seed, means) in runs:
+            continue  # the same run again, or its repetition: one seed
+        own = -1 - place if any(seed == one for one, _ in runs) else seed
+        runs.append((seed, means))
+        for level, mean in means.items():
+            found.setdefault(level, {})[own] = mean
     if not found:
         raise UserError(f"{entry}: no episode has ended; let it play longer")
     return found

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from retro_agents.ground.arrays import Rows
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
-from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import NO_AGENT, Checkpoint, save_checkpoint
 
 REPLAY = "replay"
 """The folder of a run in which it leaves episodes for others."""
-NO_AGENT = "episodes"
-"""The agent's name in a folder that holds only episodes."""
 PLAIN = ("level", "terminated", "action_names", "frame_skip")
 """Fields of an episode that are not arrays."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted
 
 
@@ -35,6 +36,12 @@ def write_video(
     Raises UserError if the film cannot be written. An interrupted film leaves no file behind.
     """
     import imageio.v2 as imageio  # optional: a contest's agent does without it
+    from imageio_ffmpeg import get_ffmpeg_exe
+
+    try:
+        get_ffmpeg_exe()
+    except RuntimeError as error:  # none is for this machine, or may be run on it
+        raise UserError(f"cannot write {path}: {error}") from None
 
     with drafted(path) as draft:
         writer: Any = imageio.get_writer(

@@ -22,19 +22,19 @@ from retro_agents.contract.episodes import SIDE_BY_SIDE, even_rows, play_episode
 from retro_agents.contract.policy import Play, Policy, parse_play
 from retro_agents.games.families import check_levels, level_names, make
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import folder_for, new_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import store
 from retro_agents.ground.seeding import aside
 from retro_agents.ground.statistics import ANYWHERE, Interval, t_interval
+from retro_agents.judging.levels import learned_on
 from retro_agents.judging.sight import PATIENCE
 from retro_agents.judging.tables import number, span, terminal_table
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import flat, replaced, to_dict
 from retro_agents.run.fields import positional
-from retro_agents.run.folder import numbered_folder
+from retro_agents.run.folder import claimed, numbered_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,13 +118,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"{config.agent} has no setting play, so none can be saved; `retro-agents evaluate` "
             "takes --play"
         )
-    levels = config.levels or agent.config.run.levels
+    if not (levels := config.levels or learned_on(config.agent)):
+        raise UserError(f"{config.agent} does not say on which levels it learned: give --levels")
     settings = agent.config.env.with_raw_rewards()
     check_levels(levels, settings)
     out = config.out or numbered_folder("runs", "chosen")
     options = {"episodes": config.episodes, "seed": config.seed}
-    new_folder(out)
-    with folder_for(out, made=True):
+    with claimed(out, made=config.out is None):
         returns: dict[Play, NDArray[np.float64]] = {}
         with Progress(len(ways), "choose-play", unit="ways") as progress:
             for way in ways:

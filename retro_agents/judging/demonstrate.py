@@ -23,7 +23,7 @@ from retro_agents.games.retro.make import make_contest_env
 from retro_agents.games.retro.recordings import Recording, read_recording
 from retro_agents.games.retro.wrappers import BUTTON_NAMES, Warp
 from retro_agents.ground.errors import Parser, UserError, command
-from retro_agents.ground.files import folder_for, new_folder
+from retro_agents.run.folder import claimed
 
 JUMPS = {"A", "B", "C"}
 """Buttons with the same effect; actions name B."""
@@ -112,13 +112,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     for recording in arguments.recordings:
         if not recording.is_file():
             raise UserError(f"{recording} is no file: give .bk2 recordings")
-    with folder_for(arguments.out):
-        new_folder(arguments.out)
+    with claimed(arguments.out):
         found = [replayed(recording, EnvConfig()) for recording in arguments.recordings]
-    found.sort(key=lambda episode: episode.total_reward)
+        found.sort(key=lambda episode: episode.total_reward)
+        saved = write_episodes(arguments.out, found, env_steps=sum(len(e.actions) for e in found))
     for episode in found:
         print(f"{episode.level}: {len(episode.actions)} steps, {episode.total_reward:.0f} points")
-    print(write_episodes(arguments.out, found, env_steps=sum(len(e.actions) for e in found)))
+    print(saved)
 
 
 if __name__ == "__main__":

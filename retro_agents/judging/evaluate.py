@@ -90,7 +90,7 @@ class Found(NamedTuple):
     shown: Sequence[Any]
     """What is printed once that is stored: tables and text."""
     error: BaseException | None = None
-    """What is raised in the end: why a film could not be made, or Ctrl-C."""
+    """What is raised in the end: why a film could not be made or a level not played, or Ctrl-C."""
 
 
 @contextlib.contextmanager
@@ -219,12 +219,12 @@ def evaluate_levels(
                         print(film_best(out / f"{name}.mp4", played, seen, spec, config.agent))
                     except (UserError, OSError) as unfilmed:  # the scores are worth more
                         error = error or unfilmed
-        except KeyboardInterrupt:
+        except (Exception, KeyboardInterrupt) as stop:  # the levels before count all the same
             shutil.rmtree(out / f".{name}", ignore_errors=True)
             if not rows:
                 raise
             stored = f"{len(rows)} of {len(levels)} levels are in {out / 'result.json'}"
-            error = KeyboardInterrupt(stored)
+            error = KeyboardInterrupt(stored) if isinstance(stop, KeyboardInterrupt) else stop
     if len(rows) > 1:  # the levels are given, not sampled: only episodes vary
         means = np.mean([*returns.values()], axis=0)
         low, high = t_interval(means, within=CONTEST_RETURNS)

@@ -21,7 +21,6 @@ from retro_agents.contract.policy import FORMER_FLAGS, Actions, Flags, Images, P
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.games.families import TRAINING, expert_of, level_names, make, settings_class
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import new_folder
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.seeding import seed_everything
@@ -30,6 +29,7 @@ from retro_agents.judging.tables import number
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
+from retro_agents.run.folder import claimed
 
 EXPERT = "expert"
 """Given in place of an agent: a player that may know more of the game than agents do."""
@@ -134,14 +134,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     settings = agent.config.env if agent else settings_class({"levels": levels})()
     expert = expert_of(levels, settings) if agent is None else None
     plain = settings.with_raw_rewards()
-    new_folder(out)
-    envs = make(levels, plain, num_envs=count, seed=config.seed)
-    with closing(envs):
-        act = advised(expert, envs) if expert else partial(agent.act, play=config.play)
-        found = record(envs, act, episodes=config.episodes, seed=config.seed)
+    with claimed(out):
+        with closing(make(levels, plain, num_envs=count, seed=config.seed)) as envs:
+            act = advised(expert, envs) if expert else partial(agent.act, play=config.play)
+            found = record(envs, act, episodes=config.episodes, seed=config.seed)
+        steps = sum(len(one.actions) for one in found)
+        saved = write_episodes(out, found, env_steps=steps)
     mean = number(float(np.mean([one.total_reward for one in found])))
-    steps = sum(len(one.actions) for one in found)
-    print(f"{write_episodes(out, found, env_steps=steps)}: {len(found)} episodes, {mean} each")
+    print(f"{saved}: {len(found)} episodes, {mean} each")
 
 
 if __name__ == "__main__":

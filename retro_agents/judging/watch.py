@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import cycle
+from shlex import quote
 from typing import Any, Literal
 
 from retro_agents.contract.policy import FORMER_FLAGS, Play
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Show episodes until the window is closed."""
     config = parse_command(WatchConfig, argv, command="retro-agents watch")
     check_play(config.agent, config.play)
-    film_instead = f"`retro-agents evaluate {config.agent} --video` films episodes instead"
+    film_instead = f"`retro-agents evaluate {quote(config.agent)} --video` films episodes instead"
     pygame, window = open_window(320 * SCALE, 224 * SCALE + STRIP, advice=film_instead)
     levels = playable_levels(config.levels, agent=config.agent)
     policy, settings = load_policy(config.agent, seed=config.seed, device=config.device)

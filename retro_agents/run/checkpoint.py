@@ -14,6 +14,7 @@ import dataclasses
 import functools
 import json
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TABLES = ("metrics.csv", "episodes.csv")
+NO_AGENT = "episodes"
+"""The agent's name in a folder that holds only recorded episodes."""
 
 
 @final
@@ -276,7 +279,8 @@ def latest_checkpoint(path: Path | str) -> Path:
     if path.is_dir():
         reason = "it has neither meta.json nor checkpoints/step-…"
         if any(path.glob("*/checkpoints")):
-            reason = f"it holds runs, which `retro-agents list runs --of {path}` lists"
+            runs = shlex.quote(str(path))
+            reason = f"it holds runs, which `retro-agents list runs --of {runs}` lists"
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
     if re.fullmatch(r"[\w.]+:[A-Za-z_]\w*", str(path)) and not path.exists():
@@ -310,7 +314,9 @@ def load_agent(folder: Path | str, *, device: str = "cpu") -> Agent:
     """
     folder = latest_checkpoint(folder)
     try:
-        package = find(agent_of(folder))
+        if (name := agent_of(folder)) == NO_AGENT:
+            raise UserError("it holds recorded episodes; give an agent that learned from them")
+        package = find(name)
     except UserError as error:
         raise UserError(f"cannot load {folder}: {error}") from None
     if device != "cpu":

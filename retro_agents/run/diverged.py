@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from retro_agents.ground.errors import Diverged
 from retro_agents.ground.files import complete_checkpoints
+from retro_agents.run.fields import flag_with
 from retro_agents.run.metrics import group
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def not_finite(tensors: Mapping[str, Tensor]) -> str | None:
 
 def diverged(what: str, folder: Path) -> Diverged:
     """Returns the error of a run whose learning has diverged. folder: of its checkpoints."""
-    saved = [str(path) for path in complete_checkpoints(folder)[-1:]]
-    init = f" from the last good checkpoint, --init {saved[0]}" if saved else ""
+    saved = complete_checkpoints(folder)[-1:]
+    init = f" from the last good checkpoint, {flag_with('init', saved[0])}" if saved else ""
     way_out = f"start a new run{init}, for example with a lower learning rate"
     return Diverged(f"learning has diverged: {what}; {way_out}")

@@ -16,6 +16,7 @@ from retro_agents.ground.files import (
     folder_for,
     held_by,
     make_folder,
+    new_folder,
     step_of,
     unwritable,
     wait_for_lock,
@@ -114,6 +115,16 @@ def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[int]:
         yield lock
     finally:
         os.close(lock)
+
+
+@contextmanager
+def claimed(folder: Path, *, made: bool = False) -> Iterator[None]:
+    """Makes a folder for this process alone, as `folder_for` does. Raises UserError if it is not
+    empty or not writable, or another process writes to it."""
+    busy = f"another process writes to {folder}: give another --out"
+    with folder_for(folder, made=made), alone_in(folder, otherwise=busy):
+        new_folder(folder)
+        yield
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Runs, contests and stored results beside each other."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,14 @@ def test_runs_with_one_seed_and_other_levels_stay_apart(tmp_path):
     other = run_of(tmp_path / "other", [("B", 900), ("C", 900)])
     apart = {"A": {0: 100.0}, "B": {0: 100.0, -2: 900.0}, "C": {-2: 900.0}}
     assert runs_of(f"{one},{other}") == apart
+
+
+def test_a_run_that_is_given_twice_is_one_seed(tmp_path):
+    one = run_of(tmp_path / "one", [("A", 100), ("B", 300)], seed=3)
+    copied = shutil.copytree(one, tmp_path / "copied")
+    assert runs_of(f"{one},{one},{copied}") == {"A": {3: 100.0}, "B": {3: 300.0}}
+    other = run_of(tmp_path / "other", [("A", 900)], seed=3)
+    assert list(runs_of(f"{one},{other},{other}")["A"].values()) == [100.0, 900.0]
 
 
 def test_a_comparison_says_which_contests_are_cut_or_shorter(tmp_path, capsys):

@@ -9,6 +9,7 @@ import torch
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.choose_play import chosen, leads, main, returns_of
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
+from retro_agents.run.config import replaced
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
 RIGHT = 1
@@ -90,3 +91,12 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     said = capsys.readouterr().out
     assert "plays by best, before by draw." in said
     assert "That best earns more than draw is not shown." in said  # 0 and 0.5 points on two levels
+
+
+def test_levels_are_asked_for_where_a_checkpoint_does_not_say_them(trained, tmp_path, refused):
+    agent = load_agent(trained("ppo2")[1])
+    agent.config = replaced(agent.config, levels="remote")
+    agent.save(tmp_path / "agent")
+    said = refused(main, [str(tmp_path / "agent"), "--out", str(tmp_path / "chosen")])
+    assert "agent does not say on which levels it learned: give --levels" in said
+    assert not (tmp_path / "chosen").exists()

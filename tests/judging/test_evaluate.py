@@ -22,7 +22,7 @@ from retro_agents.judging.levels import held_out, playable_levels
 from retro_agents.judging.policies import contest_settings
 from retro_agents.judging.score import Episode
 from retro_agents.judging.watch import main as watch
-from retro_agents.run.checkpoint import latest_checkpoint, load_agent
+from retro_agents.run.checkpoint import latest_checkpoint, load_agent, save_checkpoint
 from retro_agents.run.fields import fields
 from retro_agents.run.folder import alone_in
 from tests.agents.tiny import train
@@ -84,6 +84,25 @@ def test_ctrl_c_keeps_the_levels_that_were_played(tmp_path, monkeypatch, capsys)
     with pytest.raises(SystemExit, match="130"):
         main([*words[:-1], str(tmp_path / "none")])
     assert not (tmp_path / "none").exists()
+
+
+def test_a_level_that_cannot_be_played_leaves_those_before_it(tmp_path, monkeypatch, refused):
+    played = []
+
+    def fails(*args, record_dir, **settings):
+        record_dir.mkdir()
+        if played:
+            raise UserError("its state is damaged")
+        played.append(Episode("one", 900.0, 10, 0.1, False))
+        return played, []
+
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", fails)
+    monkeypatch.setattr("retro_agents.judging.evaluate.film", lambda path, *_, **__: path)
+    words = ["random", "--levels", "bramble-test", "--video", "--out", str(tmp_path / "out")]
+    assert refused(main, words, noisy=True) == "error: its state is damaged"
+    result = json.loads((tmp_path / "out/result.json").read_text())
+    assert [*result["returns"].values()] == [[900.0]]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["result.json"]
 
 
 def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):
@@ -235,9 +254,8 @@ def learned(tmp_path):
     """learned(levels): a checkpoint that says no more than where its agent learned."""
 
     def folder(levels):
-        (tmp_path / "meta.json").touch()
-        (tmp_path / "config.json").write_text(json.dumps({"run": {"levels": levels}}))
-        return str(tmp_path)
+        config = {"run": {"levels": levels}}
+        return str(save_checkpoint(tmp_path, agent="ppo2", config=config, tensors={}))
 
     return folder
 

@@ -6,6 +6,7 @@ from retro_agents.games.families import level_names, make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.record import advised, main, record
 from retro_agents.run.checkpoint import load_checkpoint
+from retro_agents.run.folder import alone_in
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
 LENGTH, RIGHT, JUMP = 8, 1, 6
@@ -63,6 +64,14 @@ def test_an_agent_is_recorded_on_the_levels_that_it_was_trained_on(trained, tmp_
     main([str(run), "--out", str(tmp_path / "played")])
     found = {one.level for one in episodes_of(load_checkpoint(tmp_path / "played"))}
     assert found == {*level_names(agent.config.run.levels)} and len(found) == 2
+
+
+def test_a_folder_that_another_process_writes_to_is_refused(tmp_path, monkeypatch, refused):
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    with alone_in(tmp_path):
+        said = refused(main, ["expert", "--levels", LEVELS, "--out", str(tmp_path)])
+    assert f"another process writes to {tmp_path}: give another --out" in said
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.fixture(scope="module")

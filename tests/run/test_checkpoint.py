@@ -16,6 +16,7 @@ import retro_agents
 import retro_agents.run.checkpoint
 import retro_agents.run.draft
 from rainbow.config import RainbowConfig
+from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.ground.errors import Damaged, Diverged, UserError
 from retro_agents.run.checkpoint import (
     latest_checkpoint,
@@ -229,6 +230,12 @@ def test_nothing_to_load_is_a_user_error(tmp_path):
         load_checkpoint(tmp_path)
 
 
+def test_the_advice_for_a_folder_of_runs_quotes_its_name(tmp_path):
+    (tmp_path / "a b/run/checkpoints").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"`retro-agents list runs --of '/.*/a b'` lists"):
+        latest_checkpoint(tmp_path / "a b")
+
+
 def test_objects_and_paths_cannot_be_saved(tmp_path):
     with pytest.raises(TypeError):
         save(tmp_path, 1, arrays={"x": np.array([object()])})
@@ -275,6 +282,13 @@ def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
 def test_load_agent_imports_only_agent_packages(tmp_path, agent):
     save(tmp_path, 10, agent=agent)
     with pytest.raises(UserError, match=r"no agent .* is installed here"):
+        load_agent(tmp_path)
+
+
+def test_recorded_episodes_are_not_loaded_as_an_agent(tmp_path):
+    one = Episode("level", np.zeros(1, np.uint8), np.ones(1), True, ("RIGHT",), 4)
+    write_episodes(tmp_path, [one])
+    with pytest.raises(UserError, match="it holds recorded episodes; give an agent that learned"):
         load_agent(tmp_path)
 
 

@@ -11,7 +11,14 @@ from retro_agents.ground import files
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_json
 from retro_agents.run.checkpoint import latest_checkpoint
-from retro_agents.run.folder import RunFolder, alone_in, interruptible, numbered_folder, reports
+from retro_agents.run.folder import (
+    RunFolder,
+    alone_in,
+    claimed,
+    interruptible,
+    numbered_folder,
+    reports,
+)
 from retro_agents.run.settings import RunSettings
 
 
@@ -60,6 +67,16 @@ def test_two_do_not_write_to_one_run_and_who_is_not_alone_writes_nothing(tmp_pat
             raise AssertionError("both are in")
     with alone_in(tmp_path):  # and nothing is left behind
         assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_that_another_process_writes_to_cannot_be_claimed_and_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    held = tmp_path / "held"
+    held.mkdir()
+    refused = pytest.raises(UserError, match="another process writes to")
+    with alone_in(held), refused, claimed(held):
+        raise AssertionError("both are in")
+    assert held.is_dir()
 
 
 def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):

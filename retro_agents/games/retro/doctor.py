@@ -126,7 +126,7 @@ def film_fact() -> Fact:
         import imageio_ffmpeg
 
         return Fact("ffmpeg", "ok", f"version {imageio_ffmpeg.get_ffmpeg_version()}")
-    except (ImportError, RuntimeError) as error:
+    except (ImportError, OSError, RuntimeError, subprocess.SubprocessError) as error:
         return Fact("ffmpeg", "optional", f"no films: {error}")
 
 
@@ -144,7 +144,7 @@ def compute_facts() -> Iterator[Fact]:
     yield Fact("cpu", "ok", f"{free_cores()} cores")
     try:
         import torch
-    except ImportError as error:
+    except (ImportError, OSError, ValueError) as error:  # it, or a library of CUDA's, is missing
         yield Fact("torch", "optional", f"no nets: {error}")
         return
     if torch.cuda.is_available():

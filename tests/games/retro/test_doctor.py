@@ -1,6 +1,7 @@
 """The doctor's report."""
 
 import json
+import sys
 
 import pytest
 
@@ -46,3 +47,17 @@ def test_a_package_that_is_missing_is_said_with_its_extra(monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda module: None)
     for fact in (doctor.procgen_fact, doctor.film_fact, doctor.display_fact):
         assert "retro-contest-agents[" in fact().text
+
+
+def test_a_film_program_that_does_not_start_is_said(monkeypatch):
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", "/nope")
+    fact = doctor.film_fact()
+    assert fact.status == "optional" and "/nope" in fact.text
+
+
+def test_pytorch_that_lacks_a_library_is_said(tmp_path, monkeypatch):
+    missing = "libcublas.so.12: cannot open shared object file"
+    (tmp_path / "torch.py").write_text(f"raise OSError({missing!r})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    assert [*doctor.compute_facts()][1:] == [Fact("torch", "optional", f"no nets: {missing}")]
