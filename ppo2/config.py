@@ -122,7 +122,8 @@ class PPO2Config:
     """Noisy layers behind the convolutions; each environment has noise of its own per rollout. Give
     --entropy-weight 0 to explore by noise instead of the entropy bonus."""
     sigma0: NonNegative = start(0.5, only_with="noisy")
-    """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
+    """Initial noise of a noisy layer, times 1/sqrt(inputs); of a noisy net that init gives,
+    the saved one."""
     rnd: NonNegative = learning(0.0)
     """Weight of the bonus of random network distillation (RND); 0: none."""
     rnd_kind: Literal["burda", "impala"] = fixed("burda", only_with="rnd")
@@ -155,6 +156,10 @@ class PPO2Config:
                 f"rollout_steps ({self.rollout_steps}) must be a multiple of minibatches x "
                 f"sequence_steps ({self.minibatches} x {self.sequence_steps}), or sequence_steps a "
                 f"whole rollout and num_envs ({num_envs}) a multiple of minibatches"
+            )
+        if self.normalise != "never" and num_envs * self.rollout_steps == 1:
+            raise UserError(
+                "a rollout of one step: its normalised advantage is 0; give more --rollout-steps"
             )
         if self.normalise == "minibatch" and num_envs * self.rollout_steps == self.minibatches:
             raise UserError(

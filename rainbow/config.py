@@ -86,7 +86,8 @@ class RainbowConfig:
     v_max: Finite = shape(200.0, only_with="distributional", without="quantiles")
     """Return of the highest atom, in scaled reward."""
     sigma0: NonNegative = start(0.5, only_with="noisy")
-    """Initial noise of a noisy layer, times 1/sqrt(inputs)."""
+    """Initial noise of a noisy layer, times 1/sqrt(inputs); of a net that init gives, the
+    saved one."""
     epsilon_start: Share = learning(1.0, only_with="noisy=False")
     """Probability of a random action at the start (without noisy)."""
     epsilon_final: Share = learning(0.05, only_with="noisy=False")

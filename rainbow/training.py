@@ -111,7 +111,8 @@ class Training(OffPolicy):
         """Starts a run, from a checkpoint and with another's convolutions if they are given."""
         super().start(init, envs)
         if source := self.config.init_encoder:
-            load_encoder(self.agent.net.encoder, source, self.config.net)
+            net, env = self.config.net, self.config.env
+            load_encoder(self.agent.net.encoder, source, net, env=env)
             self.learner.copy_target()
 
     def add(self, step: Step) -> list[EndedEpisode]:

@@ -28,10 +28,11 @@ class Graphed:
         if not self.on:
             return self.function(*inputs)
         shapes = tuple(value.shape for value in inputs)
-        if shapes not in self.graphs:
-            self.graphs[shapes] = None
-            return self.warmed_up(inputs)
-        graph, places, outputs = self.graphs[shapes] or self.record(inputs)
+        with torch.cuda.device(self.device):  # new streams are of the current one
+            if shapes not in self.graphs:
+                self.graphs[shapes] = None
+                return self.warmed_up(inputs)
+            graph, places, outputs = self.graphs[shapes] or self.record(inputs)
         self.graphs[shapes] = graph, places, outputs
         for place, value in zip(places, inputs, strict=True):
             place.copy_(value, non_blocking=True)

@@ -123,11 +123,12 @@ class NetAgent(Generic[Net, Config]):
         """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
         check_encoder(theirs, ours, source=saved.folder)
-        here, made = places(self.config), {**ours, **theirs}
+        here = places(self.config)
+        shape = {name: theirs[name] for name in fields(self.config, "shape") if name in theirs}
         flags = [
-            flag_with(name, theirs[name])
-            for name in fields(self.config, "shape")
-            if name in theirs and theirs[name] != ours[name] and takes_effect(made, here[name])
+            flag_with(name, value)
+            for name, value in shape.items()
+            if value != ours[name] and takes_effect({**ours, **shape}, here[name])
         ]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
         configs: list[Any] = [saved.config_as(type(self.config)), self.config]

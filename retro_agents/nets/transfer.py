@@ -15,22 +15,33 @@ from retro_agents.nets.settings import NetSettings
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import flat
 from retro_agents.run.distrust import reading
+from retro_agents.run.fields import flag_with
 
 PREFIX = "encoder."
 WEIGHTLESS = "encoder_parts", "widths"
 """Settings of a net that the names and shapes of its weights need not show."""
+SEEN = "colour", "frames"
+"""Settings of images that the shapes of weights need not show."""
 
 
-def load_encoder(encoder: Encoder, source: Path | str, settings: NetSettings) -> None:
+def load_encoder(
+    encoder: Encoder, source: Path | str, settings: NetSettings, *, env: Any = None
+) -> None:
     """Give `encoder`, made with these settings, the weights of the encoder in `source`: a
     checkpoint or run folder of any agent whose net has an `encoder`, or a file of baselines' PPO2.
+    env: the settings of the images that it will see.
 
-    Raises UserError if `source` cannot be read, or its net has no encoder or another one.
+    Raises UserError if `source` cannot be read, or its net has no encoder or another one, or saw
+    other frames.
     """
     with reading(Path(source)):
         state, made = _encoder_weights(source, encoder.image)
         name = made.get("encoder", "unnamed")
         check_encoder(made, vars(settings), source=source)
+        for key in SEEN:  # each family has one of them
+            if (seen := made.get(key)) not in (None, getattr(env, key, seen)):
+                same = f"give {flag_with(key, seen)}"
+                raise UserError(f"{source} was trained with other frames than this run; {same}")
     same = "the same --encoder, image, colour and frame stack"
     load_net(encoder, state, f"{source} holds another encoder ({name}: {{}}); use {same}")
 

@@ -93,6 +93,10 @@ OWN = {
             ["--num-envs", "1", "--rollout-steps", "4", "--minibatches", "4"],
             "of a single step is 0; give fewer --minibatches",
         ),
+        (
+            ["--num-envs=1", "--rollout-steps=1", "--minibatches=1", "--normalise=rollout"],
+            "a rollout of one step",
+        ),
     ],
     "rainbow": [
         (["--freeze-encoder-updates", "1"], "--init-encoder"),

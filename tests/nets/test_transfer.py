@@ -112,8 +112,14 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
             {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 8},
             "give --recurrent none$",
         ),
+        ({}, {"rnd": 0.5, "rnd_values": "two"}, "give --rnd-values one$"),
+        (
+            {"rnd": 0.5, "rnd_values": "two"},
+            {"rnd": 0.0, "rnd_values": "one", "hidden": 9},
+            "give --hidden 8$",
+        ),
     ],
-    ids=["strides", "pool", "parts", "colour", "frames", "effect"],
+    ids=["strides", "pool", "parts", "colour", "frames", "effect", "with rnd", "without rnd"],
 )
 def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs, ours, said):
     small = {"hidden": 8}
@@ -121,12 +127,13 @@ def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs
         small |= {"image_height": 36, "image_width": 36}
     theirs = replaced(PPO2Config(), **theirs, **small)
     ours = replaced(theirs, **ours)
-    PPO2Agent(make_actor_critic(theirs), theirs).save(tmp_path)
+    PPO2Agent.build(to_dict(theirs)).save(tmp_path)
     with pytest.raises(UserError, match=said):
-        PPO2Agent(make_actor_critic(ours), ours).load_weights(load_checkpoint(tmp_path))
-    if "widths" in said:
-        with pytest.raises(UserError, match=said):
-            load_encoder(encoder_of(ours.net, (4, 36, 36)), tmp_path, ours.net)
+        PPO2Agent.build(to_dict(ours)).load_weights(load_checkpoint(tmp_path))
+    if any(name in said for name in ("widths", "colour", "frames")):
+        encoder = encoder_of(ours.net, ours.env.spec().observation_shape)
+        with pytest.raises(UserError, match=said.replace("this run's", "this run")):
+            load_encoder(encoder, tmp_path, ours.net, env=ours.env)
 
 
 def test_one_value_function_of_two_is_that_of_the_rewards(tmp_path):
