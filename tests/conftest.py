@@ -31,7 +31,11 @@ class Process(subprocess.Popen[Any]):
     def __exit__(self, kind: Any, *error: Any) -> None:
         if kind is pytest.fail.Exception:
             self.kill()
-        super().__exit__(kind, *error)
+        try:
+            super().__exit__(kind, *error)
+        except pytest.fail.Exception:  # while it waited
+            self.kill()
+            raise
 
 
 subprocess.Popen = Process  # type: ignore[misc]

@@ -24,7 +24,7 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import preset_names
 from retro_agents.run.fields import positional
 from retro_agents.sweeps.launcher import left, work
-from retro_agents.sweeps.study import Kind, Study, read_study
+from retro_agents.sweeps.study import Kind, Study, read_study, shell_words
 
 HERE = Path(__file__).parent
 
@@ -75,7 +75,7 @@ def asked(config: StudyConfig) -> Study:
             changed[name] = value
     changed["kinds"] = {
         name: msgspec.structs.replace(
-            kind, flags=tuple(map(shlex.quote, (*kind.words, *config.flags.split())))
+            kind, flags=tuple(map(shlex.quote, (*kind.words, *shell_words(config.flags))))
         )
         for name, kind in study.kinds.items()
     }

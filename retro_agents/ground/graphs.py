@@ -55,7 +55,7 @@ class Graphed:
         # A graph must cast the weights anew each time: they change, and cached casts are freed.
         torch.set_autocast_cache_enabled(False)
         try:
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, stream=torch.cuda.Stream()):  # its own is of one device
                 outputs = self.function(*places)
         finally:
             torch.set_autocast_cache_enabled(cached)

@@ -24,7 +24,7 @@ from retro_agents.run.plot import picture
 from retro_agents.run.settings import RunSettings
 from retro_agents.sweeps.config import SweepConfig
 from retro_agents.sweeps.launcher import LAST, last_rows, record_of
-from retro_agents.sweeps.study import Kind, Study
+from retro_agents.sweeps.study import Kind, Study, shell_words
 
 RETURNS = {"return": "return", "train_return": "train levels", "test_return": "test levels"}
 """Returns in a run's record of its end, if known -> their names in tables."""
@@ -99,10 +99,7 @@ def words_of(point: Mapping[str, str], known: Mapping[str, Any]) -> list[str]:
 
 def further(config: SweepConfig) -> list[str]:
     """The words of --flags. Raises UserError if the sweep itself sets one of them for each run."""
-    try:
-        words = shlex.split(config.flags)
-    except ValueError as error:
-        raise UserError(f"--flags {config.flags}: {error}") from None
+    words = shell_words(config.flags)
     given = {*fields(RunSettings, "launch"), "preset", "config"}
     given |= {field_of(word) for word in (*config.grid, *config.pbt, *config.search)}
     for word in words:

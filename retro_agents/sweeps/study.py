@@ -21,7 +21,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.ranges import Natural
-from retro_agents.run.agents import AgentPackage, home_of, shipped
+from retro_agents.run.agents import AGENTS, AgentPackage, home_of, shipped
 from retro_agents.run.checkpoint import latest_checkpoint
 from retro_agents.run.config import flat, preset_names, read_file, read_yaml
 
@@ -153,12 +153,21 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {part: value for part, value in own.items() if part not in ("levels", "seed")}
 
 
+def shell_words(flags: str) -> list[str]:
+    """The words of --flags, quoted as in a shell. Raises UserError if a quote is not closed."""
+    try:
+        return shlex.split(flags)
+    except ValueError as error:
+        raise UserError(f"--flags {flags}: {error}") from None
+
+
 def shipped_weights(module: str, flags: Sequence[str]) -> dict[str, str]:
     """Agent -> hash of its shipped weights, for those that these flags, their preset or the default
     of --init name."""
     words = [part for flag in flags for part in flag.split("=", 1)]
     agent = module.partition(".")[0]
-    if (home := home_of(agent)) and "--init" not in words:  # ES starts from shipped weights
+    home = home_of(agent)
+    if home and agent in AGENTS and "--init" not in words:  # ES starts from shipped weights
         words.append(AgentPackage(agent, home).Config().run.init)
     for flag, preset in itertools.pairwise([*words]):
         if home and flag == "--preset":

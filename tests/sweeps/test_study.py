@@ -53,6 +53,13 @@ def test_runs_are_told_apart_by_the_shipped_weights_that_they_name(monkeypatch, 
     assert shipped_weights("jerk.train", ["--preset", "hybrid"]) != named
 
 
+def test_a_package_that_is_no_agent_of_this_project_needs_no_config(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "agent.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert shipped_weights("mine.train", []) == {}
+
+
 def test_acts_of_one_name_in_two_games_are_refused(monkeypatch):
     monkeypatch.setattr("retro_agents.sweeps.study.names_of", lambda text: text.split(","))
     both = "BrambleDash-Genesis-v0:RustCavern.Act2,Other-Genesis-v0:RustCavern.Act2"

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from lab.studies.__main__ import HERE, main, with_stored
+from lab.studies.__main__ import HERE, StudyConfig, asked, main, with_stored
 from lab.studies.play import PlayConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import read_result
@@ -133,3 +133,8 @@ def test_mistakes_are_one_line_before_any_run(words, says, tmp_path, refused):
     words = [str(tmp_path / word) if word.startswith("FILE") else word for word in words]
     words += [] if "--out" in words else ["--out", str(tmp_path / "out")]
     assert says in refused(main, words)
+
+
+def test_further_flags_are_read_as_in_a_shell():
+    study = asked(StudyConfig("transfer", flags="--init 'my runs/a'"))
+    assert all(kind.words[-2:] == ["--init", "my runs/a"] for kind in study.kinds.values())
