@@ -199,7 +199,7 @@ def main() -> None:
         metavar="AGENT",
         help="agent that plays beside you, on BrambleDash: ppo2 or a checkpoint",
     )
-    parser.add_argument("--scenario", default="contest", help="reward and end (default: contest)")
+    parser.add_argument("--scenario", default="contest", help="scenario file (default: contest)")
     parser.add_argument(
         "--backend",
         choices=("native", "emulator"),

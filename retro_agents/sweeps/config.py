@@ -22,7 +22,7 @@ class SweepConfig:
     """Train an agent with many settings: over a grid, by a search, or as a population (PBT)."""
 
     plan: str = ""
-    """A FILE.yaml with fields like these, or the name of one in ./lab/plans; flags win."""
+    """A FILE.yaml of these options, or the name of one in ./lab/plans; flags win."""
 
     agent: str = fixed("ppo2")
     """Agent package to train."""
