@@ -35,12 +35,8 @@ class Autoreset(VectorWrapper):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], Infos]:
         """Begin new episodes, see `contract.envs.VectorEnv`."""
-        given = dict(options or {})
-        mask = np.asarray(given.get("reset_mask", np.ones(self.num_envs, bool)))
-        if "levels" not in given and seed is None:  # ended rows have taken their next level
-            here = zip(self.envs.levels, self.over, strict=True)
-            given["levels"] = [level if over else None for level, over in here]
-        obs, infos = self.envs.reset(seed=seed, options=given)
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, bool)))
+        obs, infos = self.envs.reset(seed=seed, options=options)
         self.over = self.over & ~mask
         for row in np.flatnonzero(self.over).tolist():
             obs[row] = self.last[row]

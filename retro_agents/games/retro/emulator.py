@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from retro_agents.games.retro.integrations import check_playable, file_of, kind_of, rom_hash
+from retro_agents.games.retro.integrations import (
+    check_playable,
+    file_of,
+    kind_of,
+    rom_hash,
+    state_bytes,
+)
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.scenario import Scenario, make_scenario
 from retro_agents.ground.errors import UserError
@@ -47,27 +53,32 @@ class Emulator:
     def start(self, level: Level) -> None:
         """Open the level's ROM in a new emulator. Raises UserError if it cannot be played."""
         check_playable(level.game, level.state, scenario=self.scenario_name, native=False)
+        state = state_bytes(level.game, level.state)
         self.close()
         import stable_retro  # slow to import
 
         try:
             self.retro = stable_retro.RetroEnv(
                 level.game,
-                state=level.state,
+                state=stable_retro.State.NONE,
                 scenario=self.scenario_name,
                 inttype=kind_of(level.game),
                 render_mode="rgb_array",
             )
-        except RuntimeError as error:
+        except (AssertionError, RuntimeError) as error:
             if "multiple emulator instances" not in str(error):
-                raise
+                raise UserError(f"{level.game} does not start: {error}") from None
             raise UserError(
                 "this process already runs an emulator and can hold only one: "
                 "close() the other environment first, or use make_vec"
             ) from None
         spec = json.loads(file_of(level.game, f"{self.scenario_name}.json").read_bytes())
-        self.scenario = make_scenario(spec, self.retro.data)
-        self.level = level
+        try:
+            self.scenario = make_scenario(spec, self.retro.data)
+        except UserError:
+            self.close()
+            raise
+        self.retro.initial_state, self.level = state, level
         # All masks as arrays, made once; the filter drops opposite directions and the like.
         self.pads: dict[int, np.ndarray] = {}
 
@@ -80,14 +91,15 @@ class Emulator:
             return
         check_playable(level.game, level.state, scenario=self.scenario_name)
         self.stop_recording()  # under the name of its own level
-        self.retro.load_state(level.state, kind_of(level.game))
+        self.retro.initial_state = state_bytes(level.game, level.state)
         self.level = level
 
     def reset(self) -> None:
-        """Go to the first frame of the level."""
+        """Go to the first frame of the level. Raises UserError if its state is refused."""
         self.stop_recording()
         self.masks = array("H")
-        self.retro.em.set_state(self.retro.initial_state)
+        if not self.retro.em.set_state(self.retro.initial_state):
+            raise UserError(f"the emulator refuses the state of {self.level}: save it in this one")
         self.retro.em.set_button_mask(self.pad(0), 0)
         self.retro.em.step()
         if self.record_dir is not None:

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import struct
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -130,14 +131,18 @@ def file_of(game: str, name: str) -> Path:
 
 
 def state_bytes(game: str, state: str) -> bytes:
-    """The console's memory at a start state, for the emulator. Raises UserError if missing."""
+    """The console's memory at a start state, for the emulator. Raises UserError if it is missing or
+    damaged."""
     path = file_of(game, f"{state}.state")
     if not path.exists():
         raise UserError(
             f"{game} has no states, so it cannot be recorded: play without recording, or make it "
             "again with the console's compiler (docs/environments/generator.md)"
         )
-    return gzip.decompress(path.read_bytes())
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path} is no state, which gzip compresses, or damaged: {error}") from None
 
 
 def rom_of(game: str) -> Path | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retro_agents.games.retro.integrations import OWN_GAMES, add_custom_folders, retro_data
+from retro_agents.games.retro.integrations import OWN_GAMES, add_custom_folders, games, retro_data
 from retro_agents.games.retro.rom_files import (
     MAX_BYTES,
     NOT_OPENED,
@@ -51,10 +51,17 @@ class Line:
         return printable(f"{self.what:9} {self.name}: {self.text}")
 
 
-def known_hashes() -> dict[str, tuple[str, str, str]]:
-    """SHA-1 -> (game, extension, folder of the game's folder), own games included."""
+def known_hashes() -> dict[str, list[tuple[str, str, str]]]:
+    """SHA-1 -> (game, extension, folder of the game's folder) of each game that wants the ROM, own
+    games included."""
     add_custom_folders([str(OWN_GAMES)])
-    found: dict[str, tuple[str, str, str]] = retro_data().get_known_hashes()
+    found = {sha1: [place] for sha1, place in retro_data().get_known_hashes().items()}
+    for game, folder in games().items():  # of several games with one ROM, it names one
+        hashes = folder / "rom.sha"
+        for sha1 in hashes.read_text().split() if hashes.is_file() else ():
+            place = (game, found[sha1][0][1], str(folder.parent)) if sha1 in found else None
+            if place and place not in found[sha1]:
+                found[sha1].append(place)
     return found
 
 
@@ -62,38 +69,39 @@ def known_hashes() -> dict[str, tuple[str, str, str]]:
 class Library:
     """stable-retro's data folder, see above."""
 
-    wanted: dict[str, tuple[str, str, str]] = field(default_factory=known_hashes)
-    """SHA-1 -> (game, extension, folder of the game's folder)."""
+    wanted: dict[str, list[tuple[str, str, str]]] = field(default_factory=known_hashes)
+    """SHA-1 -> (game, extension, folder of the game's folder) of each game that wants it."""
     seen: dict[str, bytes] = field(default_factory=dict)
     """SHA-1 -> ROM, for all wanted ROMs found so far; a game may have two versions."""
 
     def hashes(self, game: str) -> list[str]:
         """The SHA-1 of each wanted version of a game."""
-        return [sha1 for sha1, (name, _, _) in self.wanted.items() if name == game]
+        return [sha1 for sha1, by in self.wanted.items() if game in {name for name, *_ in by}]
 
-    def path(self, sha1: str) -> Path:
-        """The path to which the ROM with this hash belongs."""
-        game, extension, folder = self.wanted[sha1]
-        return Path(folder) / game / f"rom{extension}"
+    def paths(self, sha1: str) -> list[Path]:
+        """The paths to which the ROM with this hash belongs."""
+        return [Path(folder) / game / f"rom{ext}" for game, ext, folder in self.wanted[sha1]]
 
     def add(self, sha1: str, rom: bytes) -> bool:
-        """Install a wanted ROM. Returns False if an intact one is installed already."""
+        """Install a wanted ROM. Returns False if intact ones are installed already."""
         self.seen[sha1] = rom
-        if self.installed(self.wanted[sha1][0]):
-            return False
-        path = self.path(sha1)
-        for name in (path.name, *original_name(path.parent)):
-            with drafted(path.with_name(name)) as draft:
-                draft.write_bytes(rom)
-        return True
+        lacking = [path for path in self.paths(sha1) if not self.intact(path)]
+        for path in lacking:
+            for name in (path.name, *original_name(path.parent)):
+                with drafted(path.with_name(name)) as draft:
+                    draft.write_bytes(rom)
+        return bool(lacking)
+
+    def intact(self, path: Path) -> dict[str, bytes]:
+        """The ROM at a path by its SHA-1; empty if it is missing, another one, or damaged."""
+        wanted, rom = self.hashes(path.parent.name), path.read_bytes() if path.is_file() else b""
+        return {digest(hashed): rom for hashed, _ in dumps(rom) if digest(hashed) in wanted}
 
     def installed(self, game: str) -> dict[str, bytes]:
-        """The installed ROM by its SHA-1; empty if it is missing, another one, or damaged."""
-        wanted = self.hashes(game)
-        if not wanted or not self.path(wanted[0]).is_file():
-            return {}
-        rom = self.path(wanted[0]).read_bytes()
-        return {digest(hashed): rom for hashed, _ in dumps(rom) if digest(hashed) in wanted}
+        """The installed ROM by its SHA-1; empty if there is none, see `intact`."""
+        places = {path for sha1 in self.hashes(game) for path in self.paths(sha1)}
+        own = sorted(path for path in places if path.parent.name == game)
+        return {sha1: rom for path in own for sha1, rom in self.intact(path).items()}
 
     def versions(self, game: str) -> list[bytes]:
         """Every available ROM of a game: found now, or installed before."""
@@ -153,17 +161,14 @@ def import_content(library: Library, content: Content) -> Line:
         sha1 = digest(hashed)
         if sha1 in library.wanted:
             what = "imported" if library.add(sha1, rom) else "there"
-            return Line(what, content.where, library.wanted[sha1][0])
-    return Line("no", content.where, why_not(library, content.data))
-
-
-def why_not(library: Library, content: bytes) -> str:
-    """Why stable-retro does not want a file, from the file's own header, and its SHA-1."""
-    return f"{reason(library, content)} (SHA-1 {digest(content)})"
+            names = dict.fromkeys(game for game, *_ in library.wanted[sha1])
+            return Line(what, content.where, ", ".join(names))
+    why = f"{reason(library, content.data)} (SHA-1 {digest(content.data)})"
+    return Line("no", content.where, why)
 
 
 def reason(library: Library, content: bytes) -> str:
-    """Why stable-retro does not want a file."""
+    """Why stable-retro does not want a file, from the file's own header."""
     if (kind := archive_kind(content)) is not None:
         return NOT_OPENED.format(kind)
     header = heading(content)
@@ -187,8 +192,8 @@ def described(sha1: str) -> str:
 
 def still_wanted(library: Library) -> Iterator[Line]:
     """Yields a line for each game of the contest whose ROM must be imported and is not there."""
-    games = {library.wanted[sha1][0]: sha1 for sha1 in TITLES if sha1 in library.wanted}
-    for game, sha1 in games.items():
+    wanted = {game: sha1 for sha1 in TITLES for game, *_ in library.wanted.get(sha1, ())}
+    for game, sha1 in wanted.items():
         if not library.installed(game):
             yield Line("wanted", game, described(sha1))
 
@@ -199,8 +204,9 @@ def same_title(library: Library, title: str) -> str | None:
     def letters(text: str) -> str:
         return re.sub("[^a-z0-9]", "", text.lower().replace("&", "and"))
 
-    games = sorted(game for game, _, _ in library.wanted.values() if "-Genesis" in game)
-    return next((game for game in games if letters(game.split("-")[0]) == letters(title)), None)
+    known = sorted({game for places in library.wanted.values() for game, *_ in places})
+    named = (game for game in known if letters(game.split("-")[0]) == letters(title))
+    return next((game for game in named if "-Genesis" in game), None)
 
 
 def build_games(library: Library) -> Iterator[Line]:

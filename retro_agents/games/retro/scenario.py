@@ -3,13 +3,16 @@
 stable-retro evaluates a scenario in `data.update_ram()`, which copies the console's whole memory
 twice into freshly mapped pages: a quarter of an emulated frame's time. `data.lookup_value` reads
 live memory. Scenarios that have only variables are therefore evaluated here, from live values, by
-stable-retro's rules. Scenarios with scripts use stable-retro, because a script may read anything.
+stable-retro's rules. Scenarios with scripts use stable-retro, because a script may read anything;
+so do the few with nested conditions, or with a reward for time.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from retro_agents.ground.errors import UserError
 
 # stable-retro's operations on (value, reference); an absent or unknown one passes the value on.
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -29,11 +32,16 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 
 def make_scenario(spec: dict[str, Any], data: Any) -> "Scenario":
-    """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded."""
-    scripted = "scripts" in spec or any("script" in spec.get(k, {}) for k in ("reward", "done"))
-    if scripted or "rewards" in spec:
+    """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded.
+
+    Raises UserError if it names a variable that the game lacks."""
+    keys = {*spec, *spec.get("reward", {}), *spec.get("done", {})}
+    if keys & {"scripts", "script", "rewards", "nodes", "time"}:
         return ScriptedScenario(data)
-    return VariableScenario(spec, data.lookup_value)
+    scenario = VariableScenario(spec, data.lookup_value)
+    if unknown := [name for name in scenario.names if name not in data.list_variables()]:
+        raise UserError(f"the scenario names {unknown[0]!r}, which data.json lacks: add it there")
+    return scenario
 
 
 class ScriptedScenario:
@@ -75,38 +83,16 @@ class Term:
         return np.float32(measured) * (self.reward if measured > 0 else self.penalty)
 
 
-class DoneNode:
-    """Conditions joined by any or all, possibly nested."""
-
-    def __init__(self, spec: dict[str, Any]) -> None:
-        variables = spec.get("variables", {})
-        self.terms = [Term(name, s, measurement="absolute") for name, s in variables.items()]
-        self.nodes = [DoneNode(node) for node in spec.get("nodes", {}).values()]
-        self.join = all if spec.get("condition") == "all" else any
-
-    def names(self) -> set[str]:
-        """The variables that this node and those below read."""
-        return {term.name for term in self.terms}.union(*(node.names() for node in self.nodes))
-
-    def test(self, now: dict[str, int], before: dict[str, int]) -> bool:
-        """Whether this node's condition ends the episode."""
-        results = [term.measure(now, before) > 0 for term in self.terms]
-        results += [node.test(now, before) for node in self.nodes]
-        return self.join(results)
-
-
 class VariableScenario:
     """Rewards and ends that depend only on named variables, read from live memory."""
 
     def __init__(self, spec: dict[str, Any], lookup: Callable[[str], int]) -> None:
-        reward = spec.get("reward", {})
-        variables = reward.get("variables", {})
-        self.rewards = [Term(name, s, measurement="delta") for name, s in variables.items()]
-        self.done = DoneNode(spec.get("done", {}))
-        time = Term("time", reward.get("time", {}), measurement="delta")
-        self.time_reward = time.score(time.operation(1, time.reference))
+        reward, done = (spec.get(part, {}).get("variables", {}) for part in ("reward", "done"))
+        self.rewards = [Term(name, s, measurement="delta") for name, s in reward.items()]
+        self.ends = [Term(name, s, measurement="absolute") for name, s in done.items()]
+        self.join = all if spec.get("done", {}).get("condition") == "all" else any
         self.lookup = lookup
-        self.names = sorted({term.name for term in self.rewards} | self.done.names())
+        self.names = sorted({*reward, *done})
         self.before: dict[str, int] = {}
 
     def reset(self) -> None:
@@ -118,8 +104,8 @@ class VariableScenario:
         lookup, before = self.lookup, self.before
         now = {name: lookup(name) for name in self.names}
         self.before = now
-        done = self.done.test(now, before)
-        reward = self.time_reward
+        done = self.join([term.measure(now, before) > 0 for term in self.ends])
+        reward = np.float32(0.0)
         for term in self.rewards:
             measured = term.measure(now, before)
             if measured:

@@ -54,16 +54,16 @@ class Turns:
     def restart(self) -> None:
         """Begin with the first level again."""
         self.index = self.steps = 0
-        self.fresh = True
+        self.fresh, self.played = True, False
 
     def next(self) -> Level:
-        """The level of the next episode."""
-        if self.rotate_every == 0 and not self.fresh:
+        """The level of the next episode; the last one again if no step was played since."""
+        if self.rotate_every == 0 and self.played and not self.fresh:
             self.index += 1
         elif 0 < self.rotate_every <= self.steps:
             self.index += 1
             self.steps = 0
-        self.fresh = False
+        self.fresh = self.played = False
         return self.levels[self.index % len(self.levels)]
 
 
@@ -89,7 +89,7 @@ class LevelRotation(Stateful):
         """Truncates when the level's steps are used up, unless the episode ends by itself."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         turns = self.turns
-        turns.steps += 1
+        turns.steps, turns.played = turns.steps + 1, True
         used_up = 0 < turns.rotate_every <= turns.steps and len(turns.levels) > 1
         if used_up and not (terminated or truncated):
             truncated = True
@@ -97,8 +97,7 @@ class LevelRotation(Stateful):
         return obs, reward, terminated, truncated, info
 
     def save(self) -> dict[str, Any]:
-        turns = self.turns
-        return {"index": turns.index, "steps": turns.steps, "fresh": turns.fresh}
+        return {name: vars(self.turns)[name] for name in ("index", "steps", "fresh", "played")}
 
     def restore(self, saved: dict[str, Any]) -> None:
         vars(self.turns).update(saved)
