@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from retro_agents.contract.policy import Play
+from retro_agents.contract.policy import Play, one_or_many
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.config import from_dict
 from tally.config import TallyConfig
@@ -23,6 +23,7 @@ class TallyAgent:
         actions = config.env.spec().actions
         self.tallies = np.zeros((2, actions)) if tallies is None else tallies
 
+    @one_or_many
     def act(
         self,
         obs: NDArray[np.uint8],
@@ -30,7 +31,7 @@ class TallyAgent:
         play: Play | None = None,
         starts: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
-        """Images uint8 [N,C,H,W] -> actions int64 [N].
+        """Images uint8 [N,C,H,W] -> actions int64 [N], or one image -> its action.
 
         play: how to choose; None: as the agent is meant to play. starts: rows that begin an
         episode, for an agent that remembers.
