@@ -146,7 +146,7 @@ export class App {
     if (state.mode === "watch" && state.players[0] === YOU)
       state.players = [state.players.find((id) => id !== YOU) ?? FIRST.players[0]];
     try {
-      const coming = this.cast.ready(state.players);
+      const coming = this.cast.ready(state.replay ? [] : this.ids()); // those who play
       if (coming) this.say("The net is being prepared…");
       await coming;
       if (hash !== location.hash) return;
@@ -160,6 +160,8 @@ export class App {
       this.say((error as Error).message);
       this.state = { ...state, replay: "" };
       this.recorded = null;
+      if (state.replay) await this.cast.ready(this.ids())?.catch(() => {}); // told as it plays
+      if (hash !== location.hash) return;
       this.play(state.seed);
     }
   }
@@ -304,6 +306,7 @@ export class App {
     seat.give(null);
     this.stage.screens[0].name(seat.player.name);
     this.controls.show();
+    if (seat.episode.over) this.next(seat.episode.seed + 1);
   }
 
   /** An address that plays the first seat's episode again. */

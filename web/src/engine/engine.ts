@@ -36,6 +36,8 @@ export interface Options {
   frameSkip?: number;
 }
 
+export const LOST = "A part of the page could not be fetched: check the connection and reload.";
+
 /** The bytes at an address. Throws a sentence for the page if they do not come. */
 export async function fetched(url: string): Promise<ArrayBuffer> {
   try {
@@ -44,7 +46,7 @@ export async function fetched(url: string): Promise<ArrayBuffer> {
   } catch {
     // The same sentence as for an answer of another kind.
   }
-  throw new Error("A part of the page could not be fetched: check the connection and reload.");
+  throw new Error(LOST);
 }
 
 const OLD =

@@ -16,6 +16,8 @@ export interface Facts {
   play: string;
   /** Whether scores are logits; otherwise they are expected returns. */
   logits: boolean;
+  /** Whether it also says which return it expects. */
+  value: boolean;
   recurrent: boolean;
 }
 
@@ -44,6 +46,7 @@ function factsOf({ metadata, inputs, outputs }: Model): Facts {
     frameSkip: Number(metadata.frame_skip),
     play: metadata.play,
     logits: outputs.includes("logits"),
+    value: outputs.includes("value"),
     recurrent: inputs.includes("state"),
   };
 }

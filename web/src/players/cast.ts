@@ -2,7 +2,7 @@
 
 import ppo2Url from "../../agents/ppo2.onnx?url";
 import rainbowUrl from "../../agents/rainbow.onnx?url";
-import { fetched } from "../engine/engine";
+import { fetched, LOST } from "../engine/engine";
 import type { Act } from "../game/world";
 import { Brain } from "../nets/brain";
 import type { Facts } from "../nets/net";
@@ -176,9 +176,11 @@ export class Cast {
 }
 
 async function proof(act: Act): Promise<number[]> {
-  const proofs = (await import("virtual:proofs")).default;
   if (act.kind === "new")
     throw new Error("The oracle has played the game's own acts only: choose another player.");
+  const { default: proofs } = await import("virtual:proofs").catch(() => {
+    throw new Error(LOST);
+  });
   return actionsOf(proofs[act.name]);
 }
 

@@ -78,9 +78,8 @@ export class Charts {
   }
 
   private offer(): void {
-    const here = this.shown.filter((column) => this.columns.includes(column));
-    if (here.length < 2)
-      this.shown = [...new Set([...here, ...this.columns])].slice(0, Math.max(4, here.length));
+    if (!this.shown.some((column) => this.columns.includes(column)))
+      this.shown = [...this.shown, ...this.columns.slice(0, 4)];
     this.more.replaceChildren(
       h("summary", {}, `Metrics (${this.columns.length})`),
       h(

@@ -37,7 +37,6 @@ abstract class Form {
     if (this.filled || !this.root.open) return;
     this.filled = true;
     this.filled = await this.fill();
-    if (this.filled) void this.preview();
   }
 
   /** Make the fields. Returns whether it could. */
@@ -50,6 +49,7 @@ abstract class Form {
         : null;
       this.fields.replaceChildren(...made, start);
       if (focus) this.fields.querySelector<HTMLElement>(`[data-key="${focus}"]`)?.focus();
+      void this.preview();
       return true;
     } catch (error) {
       this.fail((error as Error).message);
@@ -98,6 +98,7 @@ abstract class Form {
       this.root.open = false;
       this.filled = false;
       this.begun(this.wanted.name);
+      this.wanted.name = "";
     } catch (error) {
       this.fail((error as Error).message);
     }
@@ -110,6 +111,9 @@ const pairs = (values: string[]) => values.map((value): [string, string] => [val
 
 /** Starts a run. */
 export class StartRun extends Form {
+  /** The name that the form made, which another agent renews; not one that was typed. */
+  private made = "";
+
   constructor(begun: (name: string) => void) {
     const wanted = { type: "run", agent: "ppo2", preset: "", levels: "bramble-train" };
     const rest = { timesteps: "1000000", seed: "0", name: "", flags: "" };
@@ -118,8 +122,8 @@ export class StartRun extends Form {
 
   protected async make(): Promise<HTMLElement[]> {
     const { agents, splits } = await ask<Choices>("choices");
-    const { agent } = this.wanted;
-    this.wanted.name = `${agent}-${now()}`;
+    const { agent, name } = this.wanted;
+    if (!name || name === this.made) this.wanted.name = this.made = `${agent}-${now()}`;
     const agentField = choice("Agent", pairs(Object.keys(agents)), agent, (value) => {
       this.wanted.preset = "";
       this.set("agent", value);

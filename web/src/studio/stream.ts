@@ -4,6 +4,9 @@ import type { Pane } from "./pane";
 
 export type Word = Record<string, unknown>;
 
+/** WebSocket's code for an end that the studio has told. */
+const TOLD = 1000;
+
 export class Stream {
   private socket: WebSocket | null = null;
 
@@ -27,10 +30,12 @@ export class Stream {
       if (typeof data === "string") this.fail((JSON.parse(data) as { error: string }).error);
       else void this.pictures(data as ArrayBuffer, socket);
     };
-    socket.onclose = () => {
+    socket.onclose = ({ code }) => {
       if (this.socket !== socket) return;
       this.socket = null;
       for (const pane of this.panes) pane.over();
+      if (code !== TOLD)
+        this.fail("The connection to the studio was lost: is it still running? Press Play to begin anew.");
     };
     this.socket = socket;
   }

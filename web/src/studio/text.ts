@@ -57,8 +57,8 @@ const NAMES: Record<string, string> = {
   "timing/seconds": "seconds since the start",
 };
 
-/** GAME:STATE as STATE. */
-export const levelOf = (level: string) => level.slice(level.lastIndexOf(":") + 1);
+/** GAME:STATE as STATE; Procgen's GAME:NUMBER as it is. */
+export const levelOf = (level: string) => level.replace(/^.*:(?!\d+$)/, "");
 
 /** Colours of runs, told apart in both colour schemes. */
 const HUES = [

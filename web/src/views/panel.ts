@@ -95,7 +95,8 @@ export class Panel {
   show(seat: Seat): void {
     const isNet = seat.hands.brain !== null;
     for (const part of ["sees", "thinks", "value"] as const)
-      this.boxes[part]!.hidden = !this.on[part] || !isNet;
+      this.boxes[part]!.hidden =
+        !this.on[part] || !isNet || (part === "value" && !seat.hands.brain!.facts.value);
     if (isNet && this.on.sees) this.see(seat);
     if (isNet && this.on.thinks) this.think(seat);
     if (isNet && this.on.value) this.chart.draw(seat.values);
