@@ -48,7 +48,8 @@ class Progress:
         self._doing = ""
         self._bar: Bar | None = None
         console = Console(file=self._stream)
-        if console.is_terminal:
+        bars = console.is_terminal and not console.is_dumb_terminal
+        if bars and self._stream.isatty():  # FORCE_COLOR makes no terminal of a file
             rest = Column(no_wrap=True, ratio=1)  # in a narrow terminal only the text is cut off
             text = TextColumn("{task.fields[text]}", table_column=rest)
             columns = BarColumn(bar_width=10), MofNCompleteColumn(), text

@@ -1,16 +1,21 @@
 """Folders in the system's temporary folder, of which nothing stays for long even after a kill."""
 
 import os
+import platform
 import re
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import lock_descriptor
 
-PREFIX = "retro-agents-tmp-"
+from retro_agents.ground.errors import UserError
+
+PREFIX = f"retro-agents-tmp-{zlib.crc32(platform.node().encode()):08x}-"
+"""With this machine's number: on a shared disk nobody sees the locks of other machines."""
 OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 """The whole name, so that no folder of a user's is taken for one of these."""
 
@@ -19,12 +24,16 @@ OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 def temporary_folder() -> Iterator[tuple[Path, int]]:
     """Makes a folder, and yields it with a descriptor that locks it. Removes it in the end; and at
     the start those of processes that were killed, whose locks nobody holds. A process that
-    inherits the descriptor holds the lock too. Raises OSError if it cannot be made."""
-    place = Path(tempfile.gettempdir())
-    for path in place.glob(f"{PREFIX}*"):
-        if OURS.fullmatch(path.name):
-            remove_unlocked(path)
-    draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
+    inherits the descriptor holds the lock too. Raises UserError if it cannot be made."""
+    try:
+        place = Path(tempfile.gettempdir())
+        for path in place.glob(f"{PREFIX}*"):
+            if OURS.fullmatch(path.name):
+                remove_unlocked(path)
+        draft = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=place))
+    except OSError as error:
+        advice = "free some space there, or set TMPDIR"
+        raise UserError(f"no temporary folder can be made: {error.strerror}; {advice}") from None
     folder = draft.with_name(draft.name[1:])  # no other process looks at it before it is locked
     descriptor = os.open(draft, os.O_RDONLY)
     try:

@@ -73,7 +73,7 @@ def begin(
         raise UserError(f"--track {name}: {error}") from None
     except Exception as error:  # each has classes of its own
         reason = " ".join(str(error).split())
-        advice = "log in to it, or leave --track out" if name in makes else "see --track"
+        advice = "log in to it, or give --track ''" if name in makes else "see --track"
         raise UserError(f"{name} does not begin ({reason}): {advice}") from None
 
 

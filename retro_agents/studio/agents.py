@@ -64,7 +64,7 @@ class Agents:
             name = f"{row.id}@{self.checkpoints(row.id)[-1].name}"
             found.append({"id": name, "levels": row.levels, "agent": row.agent})
         if row.agent == "jerk":
-            names = (name for name, _ in recordings(self.index.run(row.id)))
+            names = (name for name, _ in recordings(self.index.folder(row.id)))
             tapes = islice((name for name in names if name.endswith(RECORDING)), MOST_RECORDINGS)
             about = {"levels": row.levels, "agent": "recording"}
             found += [{"id": f"{row.id}@{tape}", **about} for tape in tapes]
@@ -72,7 +72,7 @@ class Agents:
 
     def checkpoints(self, run: str) -> list[Path]:
         """A run's complete checkpoints, the oldest first. Raises UserError if there are none."""
-        found = checkpoints_of(self.index.run(run))
+        found = checkpoints_of(self.index.folder(run))
         if not found:
             raise UserError(f"{run} has saved no checkpoint")
         return found
@@ -86,7 +86,7 @@ class Agents:
         if not at:
             raise UserError("there is no such agent here")
         if recorded and step.endswith(RECORDING):
-            return recording(self.index.run(run), step)
+            return recording(self.index.folder(run), step)
         for checkpoint in self.checkpoints(run):
             if checkpoint.name == step:
                 return checkpoint

@@ -99,7 +99,9 @@ class Studio:
         self.tables = curves.Tables()
         self.agents = Agents(self.index, exports)
         self.started = Started(root, self.agents)
-        self._contest = limited(lambda name: judged.checked_contest(self.index.contest(name)))
+        self._contest = limited(
+            lambda name: judged.checked_contest(self.index.folder(name, "contest"))
+        )
         self._stopping, self._asking = dict[str, Any](), threading.Lock()
         self._begun = time.time_ns()  # a page may be older than this studio
 
@@ -119,7 +121,7 @@ class Studio:
         names = [*dict.fromkeys(request.query_params.getlist("run"))][:MOST_RUNS]
         if not names:
             raise UserError("choose a run")
-        return {name: self.index.run(name) for name in names}
+        return {name: self.index.folder(name) for name in names}
 
     def columns(self, request: Request) -> Response:
         """The columns of numbers that any of these runs has."""
@@ -195,10 +197,6 @@ class Studio:
     def plot(self, request: Request) -> Response:
         return FileResponse(judged.plot_of(self.index, request.query_params.get("sweep", "")))
 
-    def watchable(self, _: Request) -> Response:
-        """The agents that the page can show."""
-        return answer(self.agents.known())
-
     async def player(self, request: Request) -> Response:
         """What an agent plays by, see `Agents.player`."""
         path = await self.agents.player(request.query_params.get("agent", ""))
@@ -211,7 +209,7 @@ class Studio:
 
     def stop_once(self, name: str) -> None:
         """Stop this start of a run. Raises UserError if it was asked already."""
-        folder = self.index.run(name)
+        folder = self.index.folder(name)
         start = history(folder)[-1:], writer_of(folder, locks())
         with self._asking:
             if self._stopping.get(name) == start:
@@ -273,7 +271,7 @@ def app_of(root: Path, *, exports: Path, token: str) -> Gate:
         "/api/contests": lambda _: answer(judged.contests(studio.index)),
         "/api/sweeps": lambda _: answer(judged.sweeps(studio.index)),
         "/api/plot": studio.plot,
-        "/api/agents": studio.watchable,
+        "/api/agents": lambda _: answer(studio.agents.known()),
     }
     writes: dict[str, Callable[..., Any]] = {
         "/api/stop": posted(Named, studio.stop),

@@ -98,12 +98,14 @@ def replays(
 
 
 def recordings(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The recordings and films below a folder, with their names. Links are not followed."""
+    """The recordings and films below a folder, with their names; none that is being written, which
+    is hidden. Links are not followed."""
     for path, below, files in os.walk(folder):
         below.sort()
         for name in sorted(files):
             file = Path(path, name)
-            if file.suffix in KINDS and file.is_file() and not file.is_symlink():
+            shown = file.suffix in KINDS and not name.startswith(".")
+            if shown and file.is_file() and not file.is_symlink():
                 yield os.fsencode(file.relative_to(folder)).decode("utf-8", "replace"), file
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from os import scandir
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import msgspec
 
@@ -103,8 +103,8 @@ class Index:
         self.revision = 0
         self._marks: dict[str, tuple[Any, ...]] = {}
         self._turn, self._wanted = threading.Condition(), False
-        self._seen = -math.inf
-        """When the newest look began."""
+        self._asked = self._seen = -math.inf
+        """When somebody asked last, and when the newest look began."""
         self._busy: tuple[str, float] | None = None
         self._slow: dict[str, float] = {}
         """Runs whose disk does not answer -> since when; a thread waits for each."""
@@ -115,9 +115,9 @@ class Index:
         PATIENCE at most."""
         now = time.monotonic()
         with self._turn:
-            self._wanted = True
+            idle, self._asked, self._wanted = now - self._asked, now, True
             self._turn.notify_all()
-            if now - self._seen > LONGEST + 3 * EVERY:
+            if idle > LONGEST + 3 * EVERY:
                 self._turn.wait_for(lambda: self._seen > now, PATIENCE)
             patience, until = PATIENCE, time.monotonic() + PATIENCE
             while self._give_up(patience) and time.monotonic() < until:
@@ -138,28 +138,16 @@ class Index:
         self._begin()
         return True
 
-    def run(self, name: str) -> Path:
-        """The folder of a run. Names that the index has not found itself are refused. Raises
+    def folder(self, name: str, what: Literal["run", "contest", "sweep"] = "run") -> Path:
+        """The folder of that name. Names that the index has not found itself are refused. Raises
         UserError, also if its disk does not answer."""
         self.ask()
-        return self._chosen(self.paths, name, "run")
-
-    def contest(self, name: str) -> Path:
-        """The folder of a contest, see `run`."""
-        self.ask()
-        return self._chosen(self.contests, name, "contest")
-
-    def sweep(self, name: str) -> Path:
-        """The folder of a sweep, see `run`."""
-        self.ask()
-        return self._chosen(self.sweeps, name, "sweep")
-
-    def _chosen(self, among: dict[str, Path], name: str, what: str) -> Path:
+        found = {"run": self.paths, "contest": self.contests, "sweep": self.sweeps}[what]
         if self.is_slow(name):
             raise UserError(f"the disk of {name} does not answer")
-        if name not in among:
+        if name not in found:
             raise UserError(f"there is no such {what} here")
-        return among[name]
+        return found[name]
 
     def _begin(self) -> None:
         threading.Thread(target=self._follow, daemon=True).start()

@@ -65,11 +65,11 @@ def scores_of(index: Index, entry: Entry) -> tuple[str, str, Runs]:
         source = str(stored_file(entry.shipped))
         return entry.shipped, source, runs_of(source)
     if entry.contest:
-        source = str(checked_contest(index.contest(entry.contest)))
+        source = str(checked_contest(index.folder(entry.contest, "contest")))
         return entry.contest, source, runs_of(source)
     for name in entry.runs:
-        check_file(index.run(name) / "episodes.csv")
-    folders = [str(index.run(name)) for name in entry.runs]
+        check_file(index.folder(name) / "episodes.csv")
+    folders = [str(index.folder(name)) for name in entry.runs]
     joined = ",".join(folders)
     if folders_of(joined) != folders:
         raise UserError(f"{joined}: a part before a comma is a folder too: rename one of them")
@@ -81,7 +81,7 @@ def by_experiment(index: Index, entries: list[Entry]) -> list[Entry]:
     """The entries, with runs of one experiment joined."""
     found: dict[str, Entry] = {}
     for entry in entries:
-        key = experiment_of(index.run(entry.runs[0])) if entry.runs else repr(entry)
+        key = experiment_of(index.folder(entry.runs[0])) if entry.runs else repr(entry)
         runs = [*found[key].runs, *entry.runs] if key in found else entry.runs
         found[key] = msgspec.structs.replace(entry, runs=runs)
     return [*found.values()]
@@ -168,7 +168,7 @@ def sweeps(index: Index) -> list[dict[str, Any]]:
 
 def plot_of(index: Index, name: str) -> Path:
     """The file of a sweep's plot. Raises OSError if there is none."""
-    path = index.sweep(name) / PLOT
+    path = index.folder(name, "sweep") / PLOT
     opened(path).close()
     return path
 

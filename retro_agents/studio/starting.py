@@ -27,6 +27,7 @@ from retro_agents.run.flags import asks_for_help
 from retro_agents.studio.agents import Agents
 from retro_agents.studio.files import MOST_LINE, opened, reason_of
 from retro_agents.studio.index import is_inside
+from retro_agents.studio.row import history
 from retro_agents.studio.writers import locks, writer_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -180,8 +181,9 @@ class Started:
                 killed = f"it was killed by signal {-code}; its last line: {line}"
                 self._failures[name] = killed if code < 0 else line or self._failures[name]
         for name in [*self._failures]:
-            with suppress(OSError):
-                if writer_of(self.root / name, locks()) > 0:  # somebody goes on with it
+            with suppress(OSError, UserError):  # somebody goes on with it, or has done so
+                folder = self.root / name
+                if len(history(folder)) > 1 or writer_of(folder, locks()) > 0:
                     self._processes.pop(name, None), self._failures.pop(name, None)
         return {name: why for name, why in self._failures.items() if (self.root / name).is_dir()}
 

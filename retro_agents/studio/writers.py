@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from filelock import lock_descriptor
@@ -12,6 +13,9 @@ from retro_agents.ground.errors import UserError
 
 LOCKS = Path("/proc/locks")
 """Where Linux lists all locks."""
+FIRST = 0xEFFFFFFC
+"""Inode of Linux's first PID namespace. In another one, as in a container, LOCKS lists only what
+its own processes hold."""
 Locks = dict[int, list[int]]
 """Inode of a locked file or folder -> the processes that hold it."""
 UNKNOWN = -1
@@ -42,7 +46,7 @@ def writer_of(folder: Path, known: Locks | None) -> int:
     """
     if known is None:
         return UNKNOWN if is_locked(folder) else 0
-    here, hidden = folder.stat(), False
+    here, hidden = folder.stat(), not sees_all()
     for pid in known.get(here.st_ino, ()):
         try:
             with os.scandir(f"/proc/{pid}/fd") as files:
@@ -51,6 +55,14 @@ def writer_of(folder: Path, known: Locks | None) -> int:
         except OSError:  # another user's, or another container's, which has the number 0
             hidden = True
     return UNKNOWN if hidden and is_locked(folder) else 0
+
+
+@cache
+def sees_all() -> bool:
+    """Whether LOCKS lists the locks of all processes of this machine."""
+    with suppress(OSError):
+        return Path("/proc/self/ns/pid").stat().st_ino == FIRST
+    return True
 
 
 def same(file: os.DirEntry[str], here: os.stat_result) -> bool:

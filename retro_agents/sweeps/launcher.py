@@ -56,11 +56,14 @@ def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
 def play(
     study: Study, cell: Cell, out: Path, *, threads: int, stopping: threading.Event | None = None
 ) -> None:
-    """Run a cell to its end, resuming it if it has begun. Raises UserError if its process fails.
+    """Run a cell to its end, resuming it if it has begun; not if another command has completed it
+    meanwhile. Raises UserError if its process fails.
 
     threads: of a new run; one that is resumed keeps its number, because results depend on it.
     stopping: ends the process once it is set.
     """
+    if record_of(study, cell, out) is not None:
+        return
     kind, folder, made = study.kinds[cell.kind], out / cell.name, study.made_with(cell)
     path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
 
