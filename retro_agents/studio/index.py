@@ -103,8 +103,8 @@ class Index:
         self.revision = 0
         self._marks: dict[str, tuple[Any, ...]] = {}
         self._turn, self._wanted = threading.Condition(), False
-        self._asked = self._seen = -math.inf
-        """When somebody asked last, and when the newest look began."""
+        self._asked = self._seen = self._idle = -math.inf
+        """When somebody asked last; when the newest look began; when somebody asked after long."""
         self._busy: tuple[str, float] | None = None
         self._slow: dict[str, float] = {}
         """Runs whose disk does not answer -> since when; a thread waits for each."""
@@ -115,10 +115,11 @@ class Index:
         PATIENCE at most."""
         now = time.monotonic()
         with self._turn:
-            idle, self._asked, self._wanted = now - self._asked, now, True
+            if now - self._asked > LONGEST + 3 * EVERY:
+                self._idle = now
+            self._asked, self._wanted = now, True
             self._turn.notify_all()
-            if idle > LONGEST + 3 * EVERY:
-                self._turn.wait_for(lambda: self._seen > now, PATIENCE)
+            self._turn.wait_for(lambda: self._seen > self._idle, PATIENCE)
             patience, until = PATIENCE, time.monotonic() + PATIENCE
             while self._give_up(patience) and time.monotonic() < until:
                 patience = PATIENCE / 10  # there may be more on that disk
