@@ -41,6 +41,9 @@ saved=("$outputs"/checkpoints/step-*)
 if [ ${#saved[@]} -gt 0 ]; then
   start=(--resume)
 elif [ -f "$outputs/config.json" ]; then
+  # A trainer locks its folder (alone_in); where the file system has no locks, flock fails otherwise.
+  flock --wait 5 --conflict-exit-code 9 "$outputs" true || [ $? -ne 9 ] ||
+    fail "another training writes to $outputs: wait for its end, or give another OUTPUTS_DIR"
   aside="$outputs/stopped/$(date +%s)"
   echo "run.sh: what was stopped before its first checkpoint is now in $aside" >&2
   mkdir -p "$aside"

@@ -93,7 +93,8 @@ def runs_of(entry: str) -> Runs:
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
         config = folder / "config.json"
-        seed = int(read_file(config, what=str(config)).get("seed", place))
+        seed = read_file(config, what=str(config)).get("seed")
+        seed = seed if isinstance(seed, int) else place  # a damaged file tells none
         means = {level: math.fsum(values) / len(values) for level, values in returns.items()}
         if (seed, means) in runs:
             continue  # the same run again, or its repetition: one seed

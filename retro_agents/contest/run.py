@@ -213,7 +213,8 @@ def report(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, int]])
         return
     if not any(one.steps or one.status == "complete" for one in found.played):
         return
-    mode = f" ({facts['mode']})" if facts["mode"] else ""
+    way = f", --play {facts['play']}" if facts["play"] else ""
+    mode = f" ({facts['mode']}{way})" if facts["mode"] else ""
     title = f"{facts['name']}{mode}: {facts['timesteps']:,} steps per level"
     table = markdown(found, title=title)
     write_text(out / "table.md", table)

@@ -70,7 +70,7 @@ def begun(
     cores = [] if slot is None else sorted(os.sched_getaffinity(0))
     boards = (board, ROOT / "leaderboard", ROOT / "docs" / "leaderboard")
     secret = {place / name for place in boards for name in SECRET}
-    secret |= {ROOT / ".git", ROOT / "docs" / "dist"}
+    secret |= {ROOT / ".git", ROOT / "docs" / "dist", ROOT / "build"}
     if slot is not None:
         secret |= {one for name in ACCELERATORS for one in Path("/dev").glob(name)}
     kept = [Path(path).resolve() for path in (ROOT, sys.prefix, sys.base_prefix)]

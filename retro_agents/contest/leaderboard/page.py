@@ -7,8 +7,8 @@ from pathlib import Path
 
 from retro_agents.contest.leaderboard.entry import FILE, ORACLE, Entry, read_entry
 from retro_agents.contest.leaderboard.references import is_reference
+from retro_agents.contest.leaderboard.result import AGAIN, Result, folder_of, read_result
 from retro_agents.contest.leaderboard.result import FILE as RESULT
-from retro_agents.contest.leaderboard.result import Result, folder_of, read_result
 from retro_agents.contest.leaderboard.score import BOARD
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
 from retro_agents.ground.errors import UserError, command
@@ -72,15 +72,16 @@ def row(entry: Entry, result: Result, season: Season) -> list[str]:
 
 def page(board: Path, season: Season) -> str:
     """The page: a table per track and machine, and one of all acts. Raises UserError if an entry
-    has changed since it was scored."""
+    or the game has changed since it was scored."""
     found: list[tuple[Entry, Result]] = []
     for path in sorted(board.glob(f"entries/*/{FILE}")):
         entry = read_entry(path.parent)
         if not (folder_of(board, season, entry.name) / RESULT).exists():
             continue
         result = read_result(board, season, entry.name)
-        if result.inputs.get("entry") != entry.sha256:
-            raise UserError(f"{entry.name} has changed since it was scored: score it anew")
+        for what, now in (("entry", entry.sha256), ("game", season.engine)):
+            if result.inputs.get(what) != now:
+                raise UserError(f"the {what} has changed since {entry.name} was scored: {AGAIN}")
         found.append((entry, result))
     found.sort(key=lambda one: -one[1].score)
     lines = [

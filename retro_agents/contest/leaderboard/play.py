@@ -151,7 +151,8 @@ def play(
             ) from None
         entry_seed = secrets.randbits(31)  # one made of the season's seed could give it away
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=entry_seed)
-        environment = environment_of(entry, folder, seed=entry_seed)
+        # An engine finds its images by ours, of which a container gets nothing.
+        environment = None if image else environment_of(entry, folder, seed=entry_seed)
         server = Server(env, folder / "meet", limits, season.sticky_seed(act, seed))
         began = time.monotonic()
         process, channel = begun(

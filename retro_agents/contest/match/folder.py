@@ -30,6 +30,7 @@ class Facts(msgspec.Struct):
 
     name: str = ""
     mode: str | None = None
+    play: str | None = None
     timesteps: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
     planned: list[tuple[str, int]] = []
     checkpoint: str = ""

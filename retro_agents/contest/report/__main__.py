@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from retro_agents.ground.errors import command
+from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder, write_text
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
@@ -34,6 +34,8 @@ class ReportConfig:
 def main(argv: Sequence[str] | None = None) -> None:
     """Write the page that the command line names."""
     config = parse_command(ReportConfig, argv, command="retro-agents contest report")
+    if config.out.is_dir():  # before the films are made
+        raise UserError(f"{config.out} is a folder: give the name of a file to --out")
     # Imported here, so that a missing extra is reported in one line.
     from retro_agents.contest.report.contests import best_films, read_entries, read_references
     from retro_agents.contest.report.page import page
