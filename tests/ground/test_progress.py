@@ -130,7 +130,18 @@ def test_a_terminal_gets_a_bar(monkeypatch):
     assert "━" in stream.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("stream", "name", "value"), [(io.StringIO, "FORCE_COLOR", "1"), (Terminal, "TERM", "dumb")]
+)
+def test_what_can_show_no_bar_gets_plain_lines(monkeypatch, stream, name, value):
+    monkeypatch.setenv(name, value)
+    with Progress(10, "x", stream=(found := stream()), clock=Clock()) as progress:
+        progress.update(10)
+    assert found.getvalue() == "x: 10/10 steps in 0 s\n"
+
+
 def test_a_narrow_terminal_cuts_off_the_text_alone(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     stream = Terminal()
     with Progress(2048, "ppo2", stream=stream) as progress:

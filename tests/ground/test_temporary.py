@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from retro_agents.ground import temporary
-from retro_agents.ground.temporary import temporary_folder
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.temporary import PREFIX, temporary_folder
 
 HOLDS = """
 import subprocess, sys
@@ -41,13 +42,29 @@ def test_what_a_killed_process_left_is_removed_by_the_next_start(tmp_path):
             assert there(folder) == ["file"]  # its process lives
         process.send_signal(signal.SIGKILL)
         process.wait()
-    others = ["retro-agents-runs", "retro-agents-tmp-linked00", "retro-agents-tmp-mine"]
+    others = ["retro-agents-runs", f"{PREFIX}linked00", f"{PREFIX}mine"]
     (tmp_path / others[0]).mkdir()
     (tmp_path / others[1]).symlink_to(tmp_path)
     (tmp_path / others[2]).mkdir()
     with temporary_folder() as (own, _):
         assert there(tmp_path) == sorted([own.name, *others])
-    assert there(tmp_path) == others
+    assert there(tmp_path) == sorted(others)
+
+
+def test_what_another_machine_left_stays(tmp_path):
+    code = f"import platform\nplatform.node = lambda: 'elsewhere'\n{HOLDS}"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        folder = Path(process.stdout.readline().decode().strip())
+        process.send_signal(signal.SIGKILL)
+    with temporary_folder():
+        assert there(folder) == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(temporary.tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(UserError, match=r"no temporary folder can be made: No such file.*TMPDIR"):
+        temporary_folder().__enter__()
 
 
 def test_a_child_that_inherits_the_lock_keeps_the_folder(tmp_path):

@@ -70,6 +70,7 @@ def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
     [
         ("nobody.there:begin", "", "No module named 'nobody'"),
         ("sys:nothing", "", "does not begin"),
+        ("trackio", "", "log in to it, or give --track ''"),
         ("mlflow", "entity=us", "mlflow takes only project, group, tags"),
         ("trackio", "mode=offline", "trackio takes only project, group"),
     ],

@@ -4,7 +4,11 @@ import errno
 import json
 import os
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -160,6 +164,27 @@ def test_a_run_that_began_while_nobody_looked_is_found_at_once(studio, tmp_path,
     monkeypatch.setattr(index, "LONGEST", 0.0)
     make_run(tmp_path / "runs" / "second")
     assert client.ask("/api/run", query={"run": "second"})[0] == 200
+
+
+def test_all_who_ask_first_wait_for_a_look_and_nobody_who_asks_again(tmp_path, monkeypatch):
+    make_run(tmp_path / "one")
+    go_on, ticks, late = threading.Event(), count(), [0.0]
+    clock = SimpleNamespace(monotonic=lambda: late[0] + next(ticks) / 1_000)
+    clock.sleep, clock.thread_time = (lambda _: None), (lambda: 0.0)
+    monkeypatch.setattr(index, "time", clock)
+    monkeypatch.setattr(index, "PATIENCE", 30.0)
+    monkeypatch.setattr(index, "mark_of", lambda *given: go_on.wait(60) and mark_of(*given))
+    seen = index.Index(tmp_path)
+    with ThreadPoolExecutor(2) as threads:
+        first = [threads.submit(seen.ask) for _ in range(2)]
+        wait(first, 0.1)  # for one that would not wait
+        go_on.set()
+        assert [len(one.result()) for one in first] == [1, 1]
+        go_on.clear()
+        for _ in range(4):  # the next look takes longer than the longest rest
+            late[0] += 5.0
+            assert len(threads.submit(seen.ask).result(10)) == 1
+        go_on.set()
 
 
 def test_what_changes_during_an_answer_is_not_taken_for_seen(tmp_path, monkeypatch):

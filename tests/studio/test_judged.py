@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import drafted
 from retro_agents.run.folder import alone_in
 from retro_agents.studio import agents, judged
 from retro_agents.studio.curves import Tables
@@ -95,7 +96,8 @@ def test_the_newest_recordings_and_films_are_listed(studio, tmp_path):
         (run / name).touch()
     client = studio(run.parent)
     client.rows(len)
-    files = client.ask("/api/episodes", query={"run": "one"})[1]["files"]
+    with drafted(run / "films" / "being-made.mp4"):
+        files = client.ask("/api/episodes", query={"run": "one"})[1]["files"]
     assert files == [*films, *recordings[50:]]
 
 

@@ -11,6 +11,7 @@ import pytest
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.folder import alone_in
+from retro_agents.run.provenance import recorded
 from retro_agents.studio import app
 from retro_agents.studio.__main__ import StudioConfig, has_browser, main, said
 from retro_agents.studio.index import Index
@@ -89,7 +90,8 @@ def test_a_run_that_fails_says_why_and_is_read_once(studio, tmp_path):
     assert client.ask("/api/runs")[1]["failures"] == {}
 
 
-def test_a_run_that_was_killed_says_so_until_it_is_resumed(tmp_path):
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_run_that_was_killed_says_so_until_it_is_resumed(tmp_path, watched):
     make_run(tmp_path / "new")
     (tmp_path / "new" / "output.txt").write_text("ppo2: 10/20 steps\n")
     started = app.Studio(tmp_path, tmp_path).started
@@ -98,8 +100,12 @@ def test_a_run_that_was_killed_says_so_until_it_is_resumed(tmp_path):
     started._processes["new"] = process
     said = "it was killed by signal 9; its last line: ppo2: 10/20 steps"
     assert started.failures()["new"] == said
-    with alone_in(tmp_path / "new"):
-        assert started.failures() == {}
+    if watched:
+        with alone_in(tmp_path / "new"):
+            assert started.failures() == {}
+    else:
+        with recorded(tmp_path / "new", "ppo2", env_steps=10):
+            pass
     assert started.failures() == {}
 
 

@@ -69,10 +69,14 @@ def forbidden(path):
     raise PermissionError(errno.EACCES, "Permission denied", path)
 
 
+@pytest.mark.parametrize("contained", [True, False])
 @pytest.mark.parametrize("held", [True, False])
-def test_a_writer_of_another_user_is_not_known(tmp_path, monkeypatch, held):
+def test_a_writer_outside_the_container_or_of_another_user_is_not_known(
+    tmp_path, monkeypatch, held, contained
+):
     run = make_run(tmp_path / "one")
-    known = {run.stat().st_ino: [0]}
+    known = {} if contained else {run.stat().st_ino: [0]}
+    monkeypatch.setattr(writers, "sees_all", lambda: not contained)
     monkeypatch.setattr(writers, "locks", lambda: known)
     monkeypatch.setattr(os, "scandir", forbidden)
     with alone_in(run) if held else nullcontext():

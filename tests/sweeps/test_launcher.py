@@ -185,6 +185,14 @@ def test_a_run_that_another_process_began_and_has_not_saved_is_left_alone(
     assert run(study, tmp_path, "before") == ["done: before/all-0"]
 
 
+def test_a_run_that_another_command_completed_meanwhile_is_not_repeated(study, tmp_path):
+    todo = left(study, ["before"], tmp_path)
+    run(study, tmp_path, "before")
+    made = calls(tmp_path / "before"), record(study, tmp_path, "before")
+    work(study, todo, tmp_path, jobs=1, say=print)
+    assert (calls(tmp_path / "before"), record(study, tmp_path, "before")) == made
+
+
 def test_a_resumed_run_keeps_its_number_of_threads(study, tmp_path, monkeypatch):
     """On other numbers some trainings end with other weights."""
     threads = iter([1, 2])
