@@ -35,17 +35,21 @@ def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_lev
     assert truncated.all() and list(infos["episode_record"]["l"]) == [5, 5]
 
 
-@pytest.mark.parametrize("options", [None, {"reset_mask": np.array([True, True])}])
-def test_disabled_waits_for_the_caller(options):
+@pytest.mark.parametrize(
+    "given", [{}, {"options": {"reset_mask": np.array([True, True])}}, {"seed": [None, 7]}]
+)
+def test_disabled_waits_for_the_caller(given):
     envs = made("Disabled")
     envs.reset(seed=1)
+    first = list(envs.unwrapped.levels)
     for _ in range(5):
         envs.step(np.ones(2, int))
     levels = list(envs.unwrapped.levels)
     with pytest.raises(ResetNeeded, match=r"rows \[0, 1\] have ended"):
         envs.step(np.ones(2, int))
-    envs.reset(options=options)
-    assert envs.unwrapped.levels == levels
+    envs.reset(**given)
+    seeded = "seed" in given  # which begins the second row's levels anew
+    assert envs.unwrapped.levels == [levels[0], first[1] if seeded else levels[1]]
     assert not envs.step(np.ones(2, int))[3].any()
 
 

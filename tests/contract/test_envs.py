@@ -166,6 +166,20 @@ def test_a_seed_begins_with_the_same_levels_again(backend, rotate_every, closed)
     assert_same(once, played(envs, 12, seed=0))
 
 
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_a_reset_before_the_next_episodes_first_step_skips_no_level(backend, closed):
+    settings, levels = replace(SMALL, backend=backend), ",".join([*ACTS, "RustCavern.Act1"])
+    envs, seen = closed(families.make(levels, settings, num_envs=1, seed=3)), set[str]()
+    envs.reset()
+    for _ in range(3):
+        for _ in range(9):
+            envs.step(np.ones(1, int))
+        seen |= {*(following := list(envs.levels))}
+        envs.reset()
+        assert envs.levels == following
+    assert len(seen) == 3
+
+
 @pytest.mark.parametrize("kind", ("retro", "native"))
 @pytest.mark.parametrize("mask", [np.array([1, 0]), np.ones(1, bool), np.ones(3, bool)])
 def test_a_mask_of_another_kind_resets_nothing(make, kind, mask):

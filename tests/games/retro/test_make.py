@@ -1,5 +1,6 @@
 """The environment against a slow oracle: stable-retro's own step, and the rules written plainly."""
 
+import gzip
 from collections import deque
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ import stable_retro
 from gymnasium.utils.env_checker import check_env
 
 from cartridge.levels.oracle import read_proof
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import kind_of
+from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
 from retro_agents.ground.errors import UserError
 from tests.games.retro.test_shrink import by_area
@@ -148,6 +151,32 @@ def test_a_second_emulator_in_one_process_is_refused_in_one_line(bramble, closed
     closed(make_env(*bramble))
     with pytest.raises(UserError, match="make_vec"):
         make_env(*bramble)
+
+
+UNKNOWN = b'{"%s": {"variables": {"lifes": {"op": "zero"}}}}'
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "says"),
+    [
+        ("Level1.state", gzip.compress(bytes(1_000)), "refuses the state of .*:Level1"),
+        ("Level1.state", bytes(1_000), "is no state, which gzip compresses"),
+        ("scenario.json", UNKNOWN % b"reward", "names 'lifes', which data.json lacks"),
+        ("scenario.json", UNKNOWN % b"done", "names 'lifes', which data.json lacks"),
+        ("scenario.json", b"{", "does not start"),
+        ("data.json", b"{", "does not start"),
+        ("rom.md", b"", "does not start"),
+    ],
+    ids=["short state", "plain state", "reward", "done", "scenario", "data", "rom"],
+)
+def test_a_damaged_integration_is_one_line(copied, closed, file, content, says):
+    files = ("rom.md", "data.json", "metadata.json", "scenario.json", "Level1.state")
+    game = copied("Airstriker-Genesis-v0", "Damaged-Genesis", *files)
+    (game / file).write_bytes(content)
+    level = Level(game.name, "Level1")
+    with pytest.raises(UserError, match=says) as refused:
+        closed(make_env(level, EnvConfig(scenario="scenario"))).reset()
+    assert "\n" not in str(refused.value)
 
 
 def test_finishing_a_level_is_reported_with_the_contests_full_return(either, closed):

@@ -80,8 +80,13 @@ NOT = {
     "ResizeObservation": "needs pictures [H,W,C]: see image_height",
 }
 """Wrappers that do not apply, and why."""
-NEXT_STEP = {"ArrayConversion", "NumpyToTorch", *(name for name in MANY if "Observation" in name)}
-"""Wrappers that Gymnasium refuses where ended rows restart at once, or that fail at `final_obs`."""
+OBSERVATIONS = {name for name in MANY if "Observation" in name}
+REFUSED = {
+    "SameStep": {"ArrayConversion", "NumpyToTorch", *OBSERVATIONS},
+    "NextStep": {"DictInfoToList"},
+    "Disabled": {"DictInfoToList", "NormalizeObservation"},
+}
+"""Autoreset mode -> wrappers that Gymnasium refuses in it, or that fail at our infos."""
 
 
 def test_every_wrapper_is_tried_or_said_not_to_apply():
@@ -115,9 +120,11 @@ def test_a_wrapper_works_beyond_an_episodes_end(name):
     assert name != "RecordVideo" or len(list(Path("films").glob("*.mp4"))) >= 2
 
 
-@pytest.mark.parametrize("name", MANY)
-def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name):
-    mode = "NextStep" if name in NEXT_STEP else "SameStep"
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [(mode, name) for mode in REFUSED for name in MANY if name not in REFUSED[mode]],
+)
+def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(mode, name):
     made = gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode, **SMALL)
     env = MANY[name](getattr(vector, name), made)
     env.reset(seed=1)
@@ -136,9 +143,21 @@ def test_a_wrapper_of_vector_environments_works_beyond_episodes_ends(name):
             assert {*infos["episode_record"]["l"][ended].tolist()} == {SMALL["episode_steps"]}
         if name == "RecordEpisodeStatistics" and "episode" in infos:
             assert set(infos["episode"]["l"]) == {SMALL["episode_steps"]}
+        if mode == "Disabled" and ended.any():
+            env.reset(options={"reset_mask": np.asarray(ended)})
     env.close()
     assert ends == 4
     assert name != "RecordVideo" or list(Path("films").glob("*.mp4"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [(mode, name) for mode, names in REFUSED.items() for name in sorted(names)]
+)
+def test_a_wrapper_is_refused_in_a_mode_that_the_guide_leaves_out(mode, name):
+    env = gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode, **SMALL)
+    with pytest.raises((ValueError, BufferError, AssertionError)):
+        MANY[name](getattr(vector, name), env).reset(seed=1)
+    env.close()
 
 
 def test_a_level_is_made_by_name_as_make_env_makes_it():

@@ -104,6 +104,19 @@ def test_imports_by_content_whatever_the_name_and_a_second_time_nothing(library,
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
+@pytest.mark.parametrize("name", ["AHog-Genesis", "ZHog-Genesis", "Hog-Genesis-v0"])
+def test_every_game_that_wants_a_rom_gets_it(library, mine, own_games, name):
+    shipped, own = library / "stable" / "Hog-Genesis-v0", mine.parent / "own" / name
+    own.mkdir(parents=True)
+    for folder in (shipped, own):
+        (folder / "data.json").write_text("{}")
+    shutil.copy(shipped / "rom.sha", own)
+    own_games([str(own.parent)])
+    (mine / "rom.bin").write_bytes(BASE)
+    assert lines(mine)[KEVIN] == ("built", "from Hog-Genesis-v0")
+    assert [(folder / "rom.md").read_bytes() for folder in (shipped, own)] == [BASE, BASE]
+
+
 def test_finds_a_rom_in_a_zip_and_an_arcade_set_stays_one(library, mine):
     with zipfile.ZipFile(mine / "pack.zip", "w") as archive:
         archive.writestr("read.me", "hello")
