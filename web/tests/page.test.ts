@@ -60,6 +60,33 @@ onPage(
   },
 );
 
+onPage(
+  "the next episode begins after one that a person lost is handed back",
+  "#/watch?act=SkyIsles.Act1&players=run-and-jump&seed=1",
+  async (page) => {
+    await page.keyboard.down("ArrowRight");
+    await fast(page);
+    await banner(page, /points/);
+    await page.keyboard.up("ArrowRight");
+    await page.locator("button", { hasText: "Hand back" }).click();
+    await page.locator(".banner").waitFor({ state: "hidden" });
+    await page.locator(".line", { hasText: / seed 2 .* [1-9]\d* points/ }).waitFor();
+  },
+);
+
+for (const [player, isHidden] of [
+  ["ppo2", false],
+  ["rainbow", true],
+] as const)
+  onPage(
+    `the values of ${player} are ${isHidden ? "no" : "a"} part of its mind`,
+    `#/watch?players=${player}`,
+    async (page) => {
+      await page.locator(".bars output", { hasText: /\d/ }).first().waitFor();
+      expect(await page.locator(".box.value").isHidden()).toBe(isHidden);
+    },
+  );
+
 /** Holds PPO2's net back until `refuse()` is called: its fetch then fails. */
 const HELD = `const real = fetch;
 window.fetch = (url) =>
@@ -447,13 +474,17 @@ test
   web.visit("", (page) => notice(page, /^This browser is too old for the game: use /), {}, before),
 );
 
-test.skipIf(!CHROMIUM)("a net's kernels that cannot be fetched are told", () =>
-  web.visit("#/watch?players=run-and-jump", async (page) => {
-    await page.route("**/kernels-*", (route) => route.abort());
-    await page.getByLabel("Player").selectOption("ppo2");
-    await notice(page, /^A part of the page could not be fetched/);
-  }),
-);
+for (const [what, file, player] of [
+  ["a net's kernels", "kernels", "ppo2"],
+  ["the oracle's actions", "_virtual_proofs", "oracle"],
+])
+  test.skipIf(!CHROMIUM)(`${what} that cannot be fetched are told`, () =>
+    web.visit("#/watch?players=run-and-jump", async (page) => {
+      await page.route(`**/${file}-*`, (route) => route.abort());
+      await page.getByLabel("Player").selectOption(player);
+      await notice(page, /^A part of the page could not be fetched/);
+    }),
+  );
 
 for (const [view, colorScheme] of [
   ["watch", "light"],

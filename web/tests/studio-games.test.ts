@@ -120,6 +120,22 @@ onPage(
   { refused: 1 },
 );
 
+onPage(
+  "a recording plays after a net that could not be made",
+  "#/runs",
+  async (page) => {
+    await page.route(/api\/player/, (route) =>
+      route.fulfill({ status: 400, json: { error: "it has no such step" } }),
+    );
+    await faster(page);
+    await page.locator(".notice", { hasText: "it has no such step" }).waitFor();
+    await page.evaluate(() => (location.hash = "#/episodes?run=jerk"));
+    await page.locator("td a", { hasText: "Replay" }).click();
+    await page.locator(".screen .name", { hasText: "Recording" }).waitFor();
+  },
+  { refused: 2 }, // before it plays, and as it plays
+);
+
 onPage("a recording that is none is told, and a game plays", "#/runs", async (page) => {
   await page.route(/api\/file/, (route) => route.fulfill({ body: "none" }));
   await page.evaluate(() => (location.hash = "#/watch?run=faster&file=none.bk2"));
@@ -175,6 +191,19 @@ onPage(
       ]);
   },
 );
+
+onPage("a connection that is lost is told, and one that ends is not", "#/live", async (page) => {
+  let code = 1011;
+  await page.routeWebSocket(/api.stream/, (game) => game.close({ code }));
+  await page.reload();
+  const play = page.locator("button.main");
+  await play.click();
+  await page.locator(".notice", { hasText: "connection to the studio was lost" }).waitFor();
+  code = 1000;
+  await play.click();
+  await page.locator(".pane .line", { hasText: "The game is over" }).first().waitFor();
+  expect(await page.locator(".notice").isHidden()).toBe(true);
+});
 
 onPage("Back and a link show as many games as they name", "#/live", async (page) => {
   const asked: (string | null)[] = [];

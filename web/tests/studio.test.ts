@@ -74,6 +74,13 @@ onPage("metrics that a run writes later are offered", "", async (page) => {
   await page.getByText(/Metrics \([2-9]\)/).waitFor();
 });
 
+onPage("a single metric that was chosen stays alone", "#/runs?run=ppo2-0", async (page) => {
+  await page.evaluate(() => localStorage.setItem("bramble.studio.columns", '["episodes/r"]'));
+  await page.reload();
+  await page.locator(".plot canvas").first().waitFor();
+  expect(await page.locator(".plots .box").count()).toBe(1);
+});
+
 onPage("rows that change leave the page where it was scrolled to", "", async (page) => {
   let beats = 0;
   await answering(page, (runs) => {
@@ -106,6 +113,30 @@ onPage("the form shows its command, and refuses what would not start", "", async
   expect(await command.inputValue()).toMatch(/python -m ppo2\.train --run-dir/);
   await page.getByLabel("Agent steps").fill("many");
   await page.locator(".start .flaw", { hasText: "--timesteps" }).waitFor();
+});
+
+onPage("a name that was typed stays whatever the agent", "", async (page) => {
+  await page.getByText("Start a run").click();
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("mine");
+  await page.locator(".start select").first().selectOption("rainbow");
+  await page.locator(".start option", { hasText: "hessel" }).waitFor({ state: "attached" });
+  expect(await name.inputValue()).toBe("mine");
+});
+
+onPage("the command has the name that another agent brings, however late", "", async (page) => {
+  await page.getByText("Start a run").click();
+  const name = page.getByLabel("Name", { exact: true });
+  await name.waitFor();
+  await page.route(/api\/choices/, async (route) => {
+    await new Promise((late) => setTimeout(late, 500));
+    await route.continue();
+  });
+  await page.locator(".start select").first().selectOption("rainbow");
+  await expect.poll(() => name.inputValue(), { timeout: 20_000 }).toMatch(/^rainbow-/);
+  await expect
+    .poll(() => page.getByLabel("The same as").inputValue(), { timeout: 20_000 })
+    .toContain(await name.inputValue());
 });
 
 onPage("a run that is gone leaves no row behind", "", async (page) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { amount, elapsed, short } from "../src/studio/text";
+import { amount, elapsed, levelOf, short } from "../src/studio/text";
 
 const ticks = (from: number, step: number) =>
   Array.from({ length: 5 }, (_, i) => short(from + i * step, step));
@@ -27,4 +27,9 @@ test("times are said to their second unit", () => {
   expect([0, 40, 60, 80, 3600, 5400, 86_400, 300_000].map(elapsed)).toEqual([
     ...["0 s", "40 s", "1 min", "1 min 20 s", "1 h", "1 h 30 min", "1 d", "3 d 11 h"],
   ]);
+});
+
+test("levels are named without their game, unless a number is all that is left", () => {
+  const levels = ["coinrun:5", "procgen:coinrun", "BrambleDash-Genesis-v0:BrambleWood.Act3"];
+  expect(levels.map(levelOf)).toEqual(["coinrun:5", "coinrun", "BrambleWood.Act3"]);
 });
