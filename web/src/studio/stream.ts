@@ -35,7 +35,9 @@ export class Stream {
       this.socket = null;
       for (const pane of this.panes) pane.over();
       if (code !== TOLD)
-        this.fail("The connection to the studio was lost: is it still running? Press Play to begin anew.");
+        this.fail(
+          "The connection to the studio was lost: is it still running? Press Play to begin anew.",
+        );
     };
     this.socket = socket;
   }
