@@ -88,6 +88,11 @@ def test_runs_with_one_seed_and_other_levels_stay_apart(tmp_path):
     assert runs_of(f"{one},{other}") == apart
 
 
+def test_a_run_that_tells_no_seed_has_the_number_of_its_place(tmp_path):
+    runs = [run_of(tmp_path / f"{n}", [("A", 100.0 * n)], seed=None) for n in range(2)]
+    assert runs_of(",".join(runs)) == {"A": {0: 0.0, 1: 100.0}}
+
+
 def test_a_run_that_is_given_twice_is_one_seed(tmp_path):
     one = run_of(tmp_path / "one", [("A", 100), ("B", 300)], seed=3)
     copied = shutil.copytree(one, tmp_path / "copied")

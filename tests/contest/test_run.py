@@ -14,7 +14,7 @@ from retro_agents.contest.compare import contest_of, remarks
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import difference, job_folders
 from retro_agents.contest.match.job import Job
-from retro_agents.contest.run import main, run_all, tell
+from retro_agents.contest.run import main, report, run_all, tell
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.score import episode_columns
@@ -153,6 +153,12 @@ def test_every_level_and_seed_is_played_and_scored(played):
     assert total["low"] <= total["mean"] <= total["high"]
     assert "| EmberFoundry.Act3 |" in (played / "table.md").read_text()
     assert len({result["mean_return"] for result in found.values()}) > 2  # seeds differ
+
+
+def test_the_tables_title_says_how_a_frozen_agent_played(copied):
+    facts = json.loads((copied / "contest.json").read_text())
+    report(copied, facts | {"mode": "frozen", "play": "best"}, [])
+    assert "random (frozen, --play best): 100 steps" in (copied / "table.md").read_text()
 
 
 def test_interrupted_level_is_played_again_and_its_records_are_kept(copied):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from retro_agents.run.folder import RunFolder
+from retro_agents.run.folder import RunFolder, alone_in
 from tests.runs import ROOT, soon
 
 RUN = ROOT / "docker-build" / "run.sh"
@@ -77,6 +77,17 @@ def test_what_was_stopped_before_its_first_checkpoint_is_put_aside(called, tmp_p
     (aside,) = (folder / "stopped").iterdir()
     RunFolder(folder).check_free()  # which the trainer asks
     assert sorted(path.name for path in aside.iterdir()) == ["checkpoints", "config.json"]
+
+
+def test_a_run_that_has_saved_nothing_yet_is_not_put_aside(called, tmp_path):
+    folder = tmp_path / "outputs"
+    folder.mkdir()
+    (folder / "config.json").touch()
+    with alone_in(folder):
+        done = called("--train")
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+    assert "another training writes to" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["config.json"]
 
 
 def test_train_says_its_throughput_over_all_parts_of_a_run(called, tmp_path):

@@ -62,7 +62,8 @@ def accept(path: Path, *, deadline: float) -> socket.socket:
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        os.fchmod(listener.fileno(), 0o600)  # before the client can put a link there
+        with contextlib.suppress(OSError):  # macOS: the folder alone keeps others out
+            os.fchmod(listener.fileno(), 0o600)  # before the client can put a link there
         listener.bind(str(beside))
         listener.listen(1)
         beside.rename(path)  # whoever can see the socket can connect

@@ -3,13 +3,14 @@
 import ctypes
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from retro_agents.contest.leaderboard import confine, warden
 from retro_agents.contest.leaderboard import play as running
-from retro_agents.contest.leaderboard.confine import can_hide
+from retro_agents.contest.leaderboard.confine import begun, can_hide
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.leaderboard.tape import read_tape, write_tape
 from retro_agents.ground.temporary import temporary_folder
@@ -46,6 +47,20 @@ def test_an_entry_that_looks_for_the_seasons_files_finds_none(board, logs):
     board.score(board.entry(f"print({look}, {around})\nplay(steps)"))
     assert "oracle/entry.json" in logs[0] and f"['{ROOT.name}']" in logs[0]
     assert not any(part in logs[0] for part in ("season", "acts.pack", "tape", "Act", "eth"))
+
+
+def test_what_was_built_of_this_project_is_hidden_too(tmp_path, monkeypatch):
+    told = []
+
+    def popen(*_, pass_fds, **__):
+        with socket.socket(fileno=os.dup(pass_fds[0])) as warden:
+            told.append(json.loads(warden.recv(1 << 20)))
+
+    monkeypatch.setattr(confine.subprocess, "Popen", popen)
+    _, channel = begun(["true"], folder=tmp_path, board=tmp_path, hide=True)
+    channel.close()
+    copies = {str((ROOT / name).resolve()) for name in (".git", "build", "docs/dist")}
+    assert copies <= {*told[0]["hide"]["secret"]}
 
 
 LEAVES = f"""

@@ -169,7 +169,7 @@ def test_a_net_of_another_frame_skip_is_refused():
 DOCKER = f"""#!{sys.executable}
 import os, sys
 from pathlib import Path
-words, here = sys.argv[1:], Path(__file__).parent
+words, here, _ = sys.argv[1:], Path(__file__).parent, os.environ["DOCKER_HOST"]
 if words[0] == "image":
     sys.exit(not (here / "pull").exists())
 elif words[0] in ("pull", "rm"):
@@ -191,6 +191,7 @@ def docker(tmp_path, monkeypatch):
     (tmp_path / "bin" / "docker").write_text(DOCKER)
     (tmp_path / "bin" / "docker").chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///theirs")  # without which it would find no images
     return tmp_path / "bin"
 
 
@@ -307,11 +308,19 @@ def test_the_page_says_who_cannot_have_seen_the_acts(board):
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [({"score": "?"}, "result.json is damaged"), ({"acts": {}}, "has other acts than its season")],
+    [
+        ({"score": "?"}, "result.json is damaged"),
+        ({"acts": {}}, "has other acts than its season"),
+        ({"game": "?"}, "the game has changed since mine was scored"),
+    ],
 )
-def test_the_page_leaves_out_no_result_that_is_damaged(board, refused, change, says):
+def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(
+    board, refused, change, says
+):
     result = board.score(board.entry(agent="random"))
-    (board.results / "result.json").write_text(json.dumps(result | change))
+    for part in (result, result["inputs"]):
+        part |= {name: value for name, value in change.items() if name in part}
+    (board.results / "result.json").write_text(json.dumps(result))
     assert says in refused(page, ["--board", str(board.root)])
 
 

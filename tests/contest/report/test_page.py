@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from retro_agents.contest.compare import runs_of
+from retro_agents.contest.report import contests
 from retro_agents.contest.report.__main__ import main
 from retro_agents.contest.report.contests import read_entries, read_references
 from retro_agents.games.retro.integrations import rom_hash
@@ -154,6 +155,20 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
     order = [head for head in heads if head in ("2,000", "much", "1,000", "little")]
     assert order == ["2,000", "much", "1,000", "little"]
     assert text.count('class="best"') == 2 * len(LEVELS) and "different numbers of steps" in text
+
+
+def test_the_way_of_playing_is_said(folders, tmp_path):
+    for folder in folders[:1]:
+        facts = json.loads((folder / "contest.json").read_text()) | {"play": "best"}
+        (folder / "contest.json").write_text(json.dumps(facts))
+    assert page_of(folders, tmp_path / "r.html").count("--play best") == 1
+
+
+def test_a_folder_in_the_pages_place_is_refused_before_the_films(
+    folders, tmp_path, refused, monkeypatch
+):
+    monkeypatch.setattr(contests, "best_films", pytest.fail)
+    assert "is a folder" in refused(main, [str(folders[0]), "--out", str(tmp_path)])
 
 
 def test_stored_results_stand_beside_a_contest_on_its_levels(tmp_path):

@@ -1,6 +1,10 @@
+import errno
+import os
 import socket
 import stat
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +49,30 @@ def test_what_a_killed_server_left_is_no_hindrance_nor_a_limit_of_ages(tmp_path)
     assert not list(tmp_path.glob("sock"))
     with socket.socket() as waits:
         waits.settimeout(time_left(time.monotonic() + 1e16))
+
+
+def refuse(*_):
+    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+@pytest.mark.parametrize("macos", [True, False])
+def test_a_link_that_a_client_puts_in_the_sockets_place_opens_or_closes_no_folder(
+    tmp_path, monkeypatch, macos
+):
+    if macos:
+        monkeypatch.setattr(os, "fchmod", refuse)
+    theirs, bind, modes = tmp_path / "theirs", socket.socket.bind, list[int]()
+    theirs.mkdir()
+    theirs.chmod(0o755)
+
+    def swapped(listener, address):
+        bind(listener, address)
+        modes.append(stat.S_IMODE(Path(address).stat().st_mode))
+        Path(address).unlink()
+        Path(address).symlink_to(theirs)
+
+    monkeypatch.setattr(socket.socket, "bind", swapped)
+    with meeting_place(tmp_path / "meet") as folder, pytest.raises(Late):
+        accept(folder / "sock", deadline=0.0)
+    assert stat.S_IMODE(theirs.stat().st_mode) == 0o755
+    assert macos or modes == [0o600] or sys.platform != "linux"
