@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import socket
 import subprocess
 import time
 from contextlib import contextmanager, suppress
@@ -101,6 +102,29 @@ def family(pid):
 FORKS = multiprocessing.get_context("forkserver")
 """Processes that begin with PyTorch and this project imported, once for all."""
 FORKS.set_forkserver_preload(["tests.agents.tiny", "rainbow.training", "ppo2.training"])
+
+
+def member(rank, port, work, arguments):
+    """What a process of `in_two_processes` does."""
+    rank, port = str(rank), str(port)
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    os.environ |= {**where, "RANK": rank, "LOCAL_RANK": rank}
+    work(*arguments)
+
+
+def in_two_processes(work, *arguments):
+    """Work in two processes that know of each other as under torchrun, without its start."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    both = [
+        FORKS.Process(target=member, args=(rank, port, work, arguments), daemon=True)
+        for rank in range(2)
+    ]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(240)
+    assert [process.exitcode for process in both] == [0, 0]
 
 
 def kill_at(step, pid, run_dir, *, ended, pause=0.0, victim=learner):

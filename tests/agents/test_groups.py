@@ -1,6 +1,5 @@
-"""Runs of several processes under torchrun, of the agents that know them."""
+"""Runs of several processes, of the agents that know them; one of them under torchrun."""
 
-import subprocess
 import sys
 
 import numpy as np
@@ -9,7 +8,7 @@ from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import main
 from tests.games.procgen.conftest import needs_procgen
-from tests.runs import ROOT, interrupted
+from tests.runs import in_two_processes, interrupted
 
 NET = (
     "--device cpu --hidden 16 --torch-threads 1 --encoder data-efficient --num-envs 4 "
@@ -28,17 +27,6 @@ PROCGEN = (
 ).split()
 
 
-def two_processes(agent, run_dir, *flags):
-    """The command of a run in two processes."""
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
-    return [sys.executable, *launch, f"{agent}.train", *flags, "--run-dir", str(run_dir)]
-
-
-def in_two_processes(agent, run_dir, *flags):
-    command = two_processes(agent, run_dir, *flags)
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=240)
-
-
 def assert_equal_runs(one, other, *, episodes, rtol=1e-3):
     """Equal but for the order in which floating-point numbers were added up."""
     assert (one / "episodes.csv").read_text() == (other / "episodes.csv").read_text()
@@ -55,7 +43,7 @@ def assert_equal_runs(one, other, *, episodes, rtol=1e-3):
 
 def test_two_processes_of_trpo_equal_one(tmp_path):
     main("trpo", [*TRPO, "--run-dir", tmp_path / "one"])
-    in_two_processes("trpo", tmp_path / "two", *TRPO)
+    in_two_processes(main, "trpo", [*TRPO, "--run-dir", tmp_path / "two"])
     assert len(read_columns(tmp_path / "one/metrics.csv")["step"]) == 2
     assert_equal_runs(tmp_path / "one", tmp_path / "two", episodes=8, rtol=1e-2)
 
@@ -63,7 +51,7 @@ def test_two_processes_of_trpo_equal_one(tmp_path):
 def test_two_processes_of_ppo2_equal_one_on_procgen(tmp_path):
     needs_procgen()
     main("ppo2", [*PROCGEN, "--run-dir", tmp_path / "one"])
-    in_two_processes("ppo2", tmp_path / "two", *PROCGEN)
+    in_two_processes(main, "ppo2", [*PROCGEN, "--run-dir", tmp_path / "two"])
     assert_equal_runs(tmp_path / "one", tmp_path / "two", episodes=4)
 
 
@@ -72,7 +60,7 @@ def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
     main("ppo2", [*PPO2, "--run-dir", tmp_path / "whole"])
     parts = tmp_path / "parts"
     main("ppo2", [*PPO2, "--timesteps", 60, "--run-dir", parts])
-    in_two_processes("ppo2", parts, "--timesteps", "168", "--resume")
+    in_two_processes(main, "ppo2", ["--run-dir", parts, "--resume", "--timesteps", 168])
     assert len(load_checkpoint(parts).state["finals"]) == 4
     main("ppo2", ["--run-dir", parts, "--resume", "--timesteps", 200])
     assert_equal_runs(tmp_path / "whole", parts, episodes=16)
@@ -80,6 +68,8 @@ def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
 
 def test_ctrl_c_in_two_processes_saves_a_checkpoint(tmp_path):
     flags = [*PPO2, "--timesteps", "1000000", "--checkpoint-every", "0"]
-    said = interrupted(two_processes("ppo2", tmp_path, *flags), tmp_path)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    command = [sys.executable, *launch, "ppo2.train", *flags, "--run-dir", str(tmp_path)]
+    said = interrupted(command, tmp_path)
     assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0

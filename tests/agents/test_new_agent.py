@@ -1,6 +1,7 @@
 """`retro-agents new-agent`: the package that it writes works at once."""
 
 import compileall
+import importlib
 import shutil
 import subprocess
 import sys
@@ -11,11 +12,12 @@ from zipfile import ZipFile
 import numpy as np
 
 from retro_agents import new_agent
+from retro_agents.judging.list import lines as listed
 from retro_agents.new_agent import main
 from tests.runs import ROOT
 
 
-def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys):
+def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys, refused):
     monkeypatch.chdir(tmp_path)
     main(["red_fox"])
     assert "retro-agents train red_fox" in capsys.readouterr().out
@@ -26,29 +28,23 @@ def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys)
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: red_fox\nVersion: 0.1.0\n")
     lines = [f"[{group}]", *(f"{name} = {package}" for name, package in names.items())]
     (installed / "entry_points.txt").write_text("\n".join(lines))
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'red_fox'}:{ROOT}")
-
-    def asked(*words):
-        command = [sys.executable, "-m", *map(str, words)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-
-    def said(*words):
-        done = asked(*words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
-
-    run = ["red_fox.train", "--levels", "BrambleWood.Act1", "--run-dir", "mine", "--num-envs", "2"]
-    said(*run, "--timesteps", "200", "--checkpoint-every", "100")
-    own = [*run[:-4], "--num-envs", "2"]
+    monkeypatch.syspath_prepend(tmp_path / "red_fox")
+    train = importlib.import_module("red_fox.train").main
+    own = ["--levels", "BrambleWood.Act1", "--num-envs", "2", "--run-dir"]
+    train([*own, "mine", "--timesteps", "200", "--checkpoint-every", "100"])
     for words, error in (
         (["--init", "ppo2"], "not of red_fox"),
         (["--init", "mine", "--actions", "10"], "mine has 7 actions"),
     ):
-        done = asked(*own, "--run-dir", "other", *words)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1 and error in done.stderr
-    assert "300/300 steps" in said(*run[:1], "--run-dir", "mine", "--resume", "--timesteps", "300")
-    assert "red_fox" in said("retro_agents", "list", "agents")
-    said("retro_agents", "evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores")
+        assert error in refused(train, [*own, "other", *words])
+    train(["--run-dir", "mine", "--resume", "--timesteps", "300"])
+    assert "300/300 steps" in capsys.readouterr().err
+    assert any(line.startswith("red_fox ") for line in listed("agents", ""))
+    for name in [name for name in sys.modules if name.startswith("red_fox")]:
+        del sys.modules[name]
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'red_fox'}:{ROOT}")
+    evaluate = ["evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores"]
+    subprocess.run([sys.executable, "-m", "retro_agents", *evaluate], cwd=tmp_path, check=True)
     assert (tmp_path / "scores" / "result.json").is_file()
 
 

@@ -1,7 +1,5 @@
-"""The example of docs/tutorials, and functions that fail."""
+"""An agent's function, and functions that fail."""
 
-import os
-import signal
 import subprocess
 import time
 
@@ -29,13 +27,6 @@ def crash_before_playing(env):
 
 def nothing(env):
     pass
-
-
-def kill_itself(env):
-    env.reset()
-    for _ in range(40):
-        env.step(1)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def leave_a_child(env):

@@ -1,6 +1,9 @@
 """What holds for every vector environment that an agent may train on."""
 
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import cache
+from itertools import count
 
 import msgspec
 import numpy as np
@@ -20,14 +23,32 @@ SMALL = EnvConfig(image_height=20, image_width=24, frame_stack=2, episode_steps=
 KINDS = ("retro", "native", "procgen", "remote", "corridor")
 
 
+def retro(backend):
+    settings = replace(SMALL, backend=backend)
+    return families.make(",".join(ACTS), settings, num_envs=2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def emulators():
+    """By number, environments in emulators, which take seconds to start."""
+    with ExitStack() as stack:
+        yield cache(lambda number: stack.enter_context(closing(retro("emulator"))))
+
+
+@pytest.fixture
+def used(make, emulators):
+    """As `make`; others may have played on what it gives, until it is reset with a seed."""
+    numbers = count()
+    return lambda kind: emulators(next(numbers)) if kind == "retro" else make(kind)
+
+
 @pytest.fixture
 def make(start, toy, corridor, closed):  # which ends before the server does
     """Kind -> environments of it; each call opens others of the same make."""
 
     def open_envs(kind):
         if kind in ("retro", "native"):
-            settings = replace(SMALL, backend="native" if kind == "native" else "emulator")
-            return families.make(",".join(ACTS), settings, num_envs=2, seed=3)
+            return retro("native" if kind == "native" else "emulator")
         if kind == "procgen":
             needs_procgen()
             config = ProcgenConfig(frames="0,-3", num_levels=20, stick_probability=0.1)
@@ -45,8 +66,8 @@ def drawn(envs, steps):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_spec_says_what_is_seen_and_done(make, kind):
-    envs = make(kind)
+def test_spec_says_what_is_seen_and_done(used, kind):
+    envs = used(kind)
     spec = envs.env_spec
     assert isinstance(spec, EnvSpec)
     obs, _ = envs.reset(seed=0)
@@ -57,8 +78,8 @@ def test_spec_says_what_is_seen_and_done(make, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observation(make, kind):
-    envs = make(kind)
+def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observation(used, kind):
+    envs = used(kind)
     obs, _ = envs.reset(seed=0)
     lengths, episodes = np.zeros(envs.num_envs, int), []
     for actions in drawn(envs, 600 if kind == "procgen" else 60):
@@ -87,8 +108,8 @@ def test_ended_rows_go_on_with_the_next_episode_and_keep_their_own_last_observat
 
 
 @pytest.mark.parametrize("kind", ("retro", "native", "procgen", "corridor"))
-def test_rows_in_parts_are_the_rows_together(make, kind):
-    one, other = make(kind), make(kind)
+def test_rows_in_parts_are_the_rows_together(used, kind):
+    one, other = used(kind), used(kind)
     for envs in (one, other):
         envs.reset(seed=5)
     for actions in drawn(one, 20):
@@ -108,8 +129,8 @@ def test_rows_in_parts_are_the_rows_together(make, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_saved_run_goes_on_exactly_or_says_that_it_cannot(make, kind):
-    envs = make(kind)
+def test_a_saved_run_goes_on_exactly_or_says_that_it_cannot(make, used, kind):
+    envs = used(kind)
     envs.reset(seed=1)
     for actions in drawn(envs, 3):
         envs.step(actions)
@@ -125,8 +146,8 @@ def test_a_saved_run_goes_on_exactly_or_says_that_it_cannot(make, kind):
 
 
 @pytest.mark.parametrize("kind", ("retro", "native"))
-def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(make, kind):
-    envs, alone = make(kind), make(kind)
+def test_a_row_begins_anew_on_a_level_and_seed_of_its_own(used, kind):
+    envs, alone = used(kind), used(kind)
     envs.reset(seed=0)
     for actions in drawn(envs, 4):
         before, *_ = envs.step(actions)
@@ -181,14 +202,14 @@ def test_a_reset_before_the_next_episodes_first_step_skips_no_level(backend, clo
 
 
 @pytest.mark.parametrize("kind", ("retro", "native"))
-@pytest.mark.parametrize("mask", [np.array([1, 0]), np.ones(1, bool), np.ones(3, bool)])
-def test_a_mask_of_another_kind_resets_nothing(make, kind, mask):
-    envs = make(kind)
+def test_a_mask_of_another_kind_resets_nothing(used, kind):
+    envs = used(kind)
     envs.reset(seed=0)
     for _ in range(4):
         envs.step(np.ones(2, int))
-    with pytest.raises(ValueError, match=r"expected bool \[2\]"):
-        envs.reset(options={"reset_mask": mask})
+    for mask in (np.array([1, 0]), np.ones(1, bool), np.ones(3, bool)):
+        with pytest.raises(ValueError, match=r"expected bool \[2\]"):
+            envs.reset(options={"reset_mask": mask})
     for _ in range(5):
         *_, infos = envs.step(np.ones(2, int))
     assert [episode["l"] for episode in ended_episodes(infos)] == [9, 9]

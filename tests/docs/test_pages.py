@@ -33,6 +33,8 @@ RUNS = [page for page, blocks in PAGES.items() if {"python", "bash"} & {lang for
 NEEDS = {"envpool": "procgen:", "stable_baselines3": "stable_baselines3", "onnxruntime": "--onnx"}
 APART = {"|", "||", "sweep", "contest"}
 """What cannot be done in this process, or starts others."""
+STEPS = re.compile(r"(train ppo2 .*--timesteps )(\d+)")
+"""What is run with half as many steps as on its page."""
 
 
 def in_this_process(words: list[str]) -> None:
@@ -48,6 +50,7 @@ def in_this_process(words: list[str]) -> None:
 
 def run_line(line: str) -> None:
     """A line of a bash block: commands of this project here, everything else in a shell."""
+    line = STEPS.sub(lambda found: f"{found[1]}{int(found[2]) // 2}", line)
     words = shlex.split(line)
     if (words[0] != "retro-agents" and words[:2] != ["python", "-m"]) or APART & {*words}:
         line = line.replace("retro-agents ", f"{sys.executable} -P -m retro_agents ", 1)

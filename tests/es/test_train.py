@@ -21,7 +21,7 @@ from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.metrics import read_columns
 from tests.es.lanes import LEVELS, Lanes
-from tests.es.mpirun import finished, mpirun, needs_mpirun
+from tests.es.mpirun import mpirun, needs_mpirun
 from tests.runs import but_for_config
 
 SCRIPT = Path(__file__).parent / "lanes_master.py"
@@ -59,16 +59,10 @@ def test_processes_share_the_steps_that_are_left(corridor, quick):
 
 
 def test_plain_vector_environment_is_learned_too(corridor, quick, tmp_path):
-    config = replaced(quick, timesteps=5_000, num_envs=2, pairs=8)
-    begun, ended = [], []
-    for seed in range(3):
-        folder = tmp_path / str(seed)
-        run(corridor(2), replaced(config, seed=seed), folder)
-        current = read_columns(folder / "metrics.csv")["current"]
-        begun.append(current[:3].mean())
-        ended.append(current[-3:].mean())
-        assert load_checkpoint(folder).counters["env_steps"] == 5_000
-    assert np.mean(begun) < 6.0 and min(ended) > 7.0
+    run(corridor(2), replaced(quick, timesteps=5_000, num_envs=2, pairs=8), tmp_path)
+    current = read_columns(tmp_path / "metrics.csv")["current"]
+    assert current[:3].mean() < 6.0 and current[-3:].mean() > 7.0
+    assert load_checkpoint(tmp_path).counters["env_steps"] == 5_000
 
 
 def short(quick, **changes):
@@ -169,21 +163,6 @@ def config_file(tmp_path, config):
     return path
 
 
-def with_mpi(processes, run_dir, config):
-    done = finished(mpirun(processes, SCRIPT, run_dir, config))
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-@needs_mpirun
-def test_run_is_the_same_on_one_and_four_processes(quick, tmp_path):
-    # 64 x 1200 weights and as many biases in the fc layer: five blocks, the update is divided.
-    config = short(quick, layer="fc", hidden=1200)
-    run(Lanes(2), config, tmp_path / "alone")
-    with_mpi(4, tmp_path / "four", config_file(tmp_path, config))
-    assert but_for_config(tmp_path / "four") == but_for_config(tmp_path / "alone")
-
-
 def alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
@@ -194,7 +173,8 @@ def alive(pid):
 @pytest.mark.slow
 @needs_mpirun
 def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path):
-    config = short(quick)
+    # 64 x 1200 weights and as many biases in the fc layer: five blocks, the update is divided.
+    config = short(quick, layer="fc", hidden=1200)
     run(Lanes(2), config, tmp_path / "whole")
     killed = tmp_path / "killed"
     process = subprocess.Popen(
@@ -210,7 +190,7 @@ def test_killed_process_ends_all_and_any_number_resumes_the_run(quick, tmp_path)
     assert process.wait(120) != 0
     assert not any(alive(pid) for pid in pids)
     assert load_checkpoint(killed).counters["env_steps"] < 900
-    with_mpi(1, killed, config_file(tmp_path, replaced(config, resume=True)))
+    run(Lanes(2), replaced(config, resume=True), killed)
     assert but_for_config(killed) == but_for_config(tmp_path / "whole")
 
 

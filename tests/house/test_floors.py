@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -36,6 +37,7 @@ FLOORS = (
 floor do not know each other."""
 
 
+@cache
 def sources() -> list[str]:
     """Every Python file that is not a test, as a path from the root."""
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
@@ -60,6 +62,7 @@ def module_of(file: str) -> str:
     return Path(file).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """File -> the files that it imports, wherever the import stands: lazily, or for types alone."""
     files = {module_of(file): file for file in sources()}

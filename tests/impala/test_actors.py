@@ -1,7 +1,6 @@
 """IMPALA with actors in processes of Ray, on the free game."""
 
 import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -16,7 +15,7 @@ from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, words
-from tests.runs import KILLS, ROOT, interrupted, kill_actors, killed_runs, learner, raylet
+from tests.runs import KILLS, interrupted, kill_actors, killed_runs, learner, raylet
 
 pytest.importorskip("ray")
 FLAGS = (
@@ -84,7 +83,9 @@ def test_a_run_of_actors_that_is_told_to_end_saves(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(300 * KILLS)
 @pytest.mark.parametrize("victim", [learner, raylet] if KILLS > 1 else [raylet])
-def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_address, tmp_path):
+def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(
+    victim, ray_address, tmp_path, capsys
+):
     """The learner's process, or that of a Ray of its own. A block has 24 steps, a batch 16."""
     address = "" if victim is raylet else ray_address
     own = [*FLAGS.split(), "--num-envs", 3, "--actors", 1, "--ray-address", address]
@@ -99,9 +100,9 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_block_once(victim, ray_a
         assert (reached, training.updates) == tuple(saved.counters.values())
         waiting = sum(part.count for part in training.memory.waiting)
         assert reached == 16 * training.updates + 8 * waiting
-    more = [*command, "--run-dir", str(tmp_path), "--resume", "--timesteps", str(reached + 64)]
-    done = subprocess.run(more, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert "new episodes begin" in done.stderr
+    more = ["--resume", "--timesteps", str(reached + 64), "--ray-address", ray_address]
+    impala.train.main(["--run-dir", str(tmp_path), *more])
+    assert "new episodes begin" in capsys.readouterr().err
     rows = read_columns(tmp_path / "metrics.csv")
     assert rows["step"][-1] == load_checkpoint(tmp_path).counters["env_steps"] >= reached + 64
     np.testing.assert_array_equal(rows["step"], 24 * np.arange(1, len(rows["step"]) + 1))

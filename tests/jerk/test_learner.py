@@ -152,7 +152,7 @@ def test_mutants_of_a_sequence_that_earns_all_are_not_drawn_anew():
 
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():
     shares = Shares(policy=0.25, memory=0.5)
-    actions = np.array(walk(170 * 2000, rewards=lambda step: 0.0, shares=shares), object).reshape(
+    actions = np.array(walk(170 * 1000, rewards=lambda step: 0.0, shares=shares), object).reshape(
         -1, 170
     )
     right, left = actions[:, :100], actions[:, 100:]

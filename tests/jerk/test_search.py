@@ -142,12 +142,3 @@ def test_a_bout_without_an_end_is_played_by_one_player_alone(planned):
     episode.bout = Bout(steps_left=-1, player="policy")
     played = drive(search, episode, [0.0] * 300, shares=Shares(memory=1.0))
     assert played[:planned] == PLAN[:planned].tolist() and set(played[planned:]) == {"policy"}
-
-
-def test_a_mutant_that_was_changed_is_its_sources_up_to_the_change():
-    entry = replaced(MUTATING, cut_share=0.2, excise=True, redraw=0.2)
-    search = known(entry, actions=np.tile(PLAN, 50))
-    plans = [search.begin(LEVEL, env_steps=0).plan for _ in range(50)]
-    for plan in plans:
-        assert np.array_equal(plan.actions[: plan.intact], plan.source.actions[: plan.intact])
-    assert min(plan.intact for plan in plans) < 200 <= 10 * min(len(p.actions) for p in plans)

@@ -7,6 +7,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.record import advised, main, record
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.folder import alone_in
+from tests.agents.tiny import train
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
 LENGTH, RIGHT, JUMP = 8, 1, 6
@@ -59,9 +60,9 @@ def test_an_expert_that_does_not_know_goes_on(corridor):
     assert [act(None, starts=None).tolist() for _ in range(3)] == [[0, 3], [2, 3], [2, 3]]
 
 
-def test_an_agent_is_recorded_on_the_levels_that_it_was_trained_on(trained, tmp_path):
-    agent, run = trained("rainbow")
-    main([str(run), "--out", str(tmp_path / "played")])
+def test_an_agent_is_recorded_on_the_levels_that_it_was_trained_on(tmp_path):
+    agent = train("rainbow", tmp_path / "run", "--timesteps", 0, "--episode-steps", 25)
+    main([str(tmp_path / "run"), "--out", str(tmp_path / "played")])
     found = {one.level for one in episodes_of(load_checkpoint(tmp_path / "played"))}
     assert found == {*level_names(agent.config.run.levels)} and len(found) == 2
 

@@ -21,7 +21,7 @@ from retro_agents.run.optimiser import Adam
 
 STEPS, ENVS = 8, 4
 CONFIG = replaced(
-    PPO2Config(), rollout_steps=STEPS, minibatches=2, epochs=2, encoder="data-efficient", hidden=8
+    PPO2Config(), rollout_steps=STEPS, minibatches=1, epochs=1, encoder="data-efficient", hidden=8
 )
 READS = (Tensor.item, Tensor.tolist, Tensor.__bool__, Tensor.__float__, Tensor.__int__)
 
@@ -97,6 +97,6 @@ def test_waits_for_actions_and_not_for_minibatches(flags):
     config = replaced(CONFIG, **flags)
     acting, learning = waits(config)
     assert acting == {"cpu": STEPS * config.act_parts}
-    _, longer = waits(replaced(config, minibatches=4, epochs=3))
+    _, longer = waits(replaced(config, minibatches=2, epochs=2))
     assert learning == longer
     assert learning["tolist"] == 1  # the metrics

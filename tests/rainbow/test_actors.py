@@ -1,6 +1,5 @@
 """Rainbow with actors in processes of Ray, on the free game."""
 
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -20,7 +19,7 @@ from retro_agents.run.checkpoint import load_checkpoint, load_to_resume
 from retro_agents.run.config import replaced
 from retro_agents.run.metrics import read_columns
 from tests.agents.tiny import tiny, words
-from tests.runs import KILLS, ROOT, kill_actors, killed_runs, learner, raylet
+from tests.runs import KILLS, kill_actors, killed_runs, learner, raylet
 
 FLAGS = (
     "--timesteps 128 --torch-threads 1 --replay-size 1000 --learning-starts 20 --log-every 16 "
@@ -174,7 +173,9 @@ def test_a_run_of_actors_goes_on_without_and_the_other_way_round(ray_address, tm
 @pytest.mark.slow
 @pytest.mark.timeout(300 * KILLS)
 @pytest.mark.parametrize("victim", [learner, raylet] if KILLS > 1 else [learner])
-def test_a_run_that_was_killed_goes_on_and_counts_every_step_once(victim, ray_address, tmp_path):
+def test_a_run_that_was_killed_goes_on_and_counts_every_step_once(
+    victim, ray_address, tmp_path, capsys
+):
     """The learner's process, or that of a Ray of its own."""
     address = "" if victim is raylet else ray_address
     own = ["--actors", 1, "--ray-address", address, "--block-steps", 4, "--replay-size", 20_000]
@@ -193,9 +194,9 @@ def test_a_run_that_was_killed_goes_on_and_counts_every_step_once(victim, ray_ad
         reached = training.env_steps
         remembered = (whole(saved.arrays, "ends") != FINAL).sum()
         assert reached - 2 * lives <= remembered <= reached  # but for the newest of what was cut
-    more = [*command, "--run-dir", str(tmp_path), "--resume", "--timesteps", str(reached + 64)]
-    done = subprocess.run(more, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert "new episodes begin" in done.stderr
+    more = ["--resume", "--timesteps", str(reached + 64), "--ray-address", ray_address]
+    rainbow.train.main(["--run-dir", str(tmp_path), *more])
+    assert "new episodes begin" in capsys.readouterr().err
     assert load_checkpoint(tmp_path).counters["env_steps"] == reached + 64
     rows = read_columns(tmp_path / "metrics.csv")
     np.testing.assert_array_equal(rows["step"], 16 * np.arange(1, len(rows["step"]) + 1))

@@ -103,7 +103,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, mon
     assert windows == [20, 20, 1]  # the rows of metrics.csv are means already
 
 
-@pytest.mark.parametrize("name", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
+@pytest.mark.parametrize("name", ["module://matplotlib_inline.backend_inline", "none"])
 def test_a_curve_is_drawn_whatever_back_end_the_environment_names(runs, tmp_path, name):
     """As Jupyter does, whose own back end may not be installed here."""
     command = [sys.executable, "-m", "retro_agents.run.plot", str(runs[0])]

@@ -58,10 +58,8 @@ def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> Non
         ("retro-agents evaluate --epi", ["--episodes"]),
         ("retro-agents contest serve --wall", ["--wall-clock"]),
         ("retro-agents contest run --levels bramble-te", ["bramble-test"]),
-        ("retro-agents doctor --j", ["--json"]),
         ("retro-agents train im", ["impala"]),
         ("retro-agents train rainbow --preset lap", ["laptop"]),
-        ("retro-agents train ppo2 --levels bramble-te", ["bramble-test"]),
         ("python -m rainbow.train --encoder d", ["data-efficient"]),
     ],
 )

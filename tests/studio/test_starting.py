@@ -4,6 +4,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,7 @@ def test_a_run_is_started_and_ends(studio, tmp_path):
     assert rows["new"]["steps"] >= 200
     while processes() - before:  # until it has said that it ends
         assert client.ask("/api/runs")[1]["failures"] == {}
+        time.sleep(0.05)
     assert client.ask("/api/start", RUN)[0] == 400
 
 
@@ -82,7 +84,7 @@ def test_a_run_that_fails_says_why_and_is_read_once(studio, tmp_path):
     client = studio(root)
     assert client.ask("/api/start", {**RUN, "flags": "--init nowhere"})[0] == 200
     while not (found := client.ask("/api/runs")[1]["failures"]):
-        pass
+        time.sleep(0.05)
     assert "nowhere" in found["new"]
     (root / "new" / "output.txt").unlink()
     assert client.ask("/api/runs")[1]["failures"] == found
@@ -150,7 +152,7 @@ def test_a_killed_studio_harms_no_run(tmp_path, seed):
         it.kill()
     seen = Index(root)
     while not (row := {row.id: row for row in seen.ask()}.get("new")) or row.state != "finished":
-        pass
+        time.sleep(0.05)
     assert (row.error, row.steps >= 200) == ("", True)
     load_agent(root / "new")  # or it is damaged
 

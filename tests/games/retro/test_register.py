@@ -235,15 +235,16 @@ def test_a_window_is_opened_for_the_render_mode_human():
     env.close()
 
 
-@pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_pictures_come_as_fast_as_the_game(backend):
-    for skip, speed in ((4, 15), (1, 60)):
-        settings = {"frame_skip": skip, "backend": backend}
-        env = gymnasium.make(ID, **settings)
-        envs = gymnasium.make_vec(ID, num_envs=1, **settings)
-        assert env.metadata["render_fps"] == envs.metadata["render_fps"] == speed
-        env.close()
-        envs.close()
+@pytest.mark.parametrize(
+    ("backend", "skip", "speed"), [("native", 4, 15), ("native", 1, 60), ("emulator", 1, 60)]
+)
+def test_pictures_come_as_fast_as_the_game(backend, skip, speed):
+    settings = {"frame_skip": skip, "backend": backend}
+    env = gymnasium.make(ID, **settings)
+    envs = gymnasium.make_vec(ID, num_envs=1, **settings)
+    assert env.metadata["render_fps"] == envs.metadata["render_fps"] == speed
+    env.close()
+    envs.close()
 
 
 def test_the_return_that_gymnasium_counts_is_a_hundredth_of_the_score():

@@ -12,9 +12,9 @@ def by_area(grey, height, width):
     def matrix(source, target):
         ends = np.minimum.outer((np.arange(target) + 1) * source, (np.arange(source) + 1) * target)
         starts = np.maximum.outer(np.arange(target) * source, np.arange(source) * target)
-        return np.maximum(ends - starts, 0)
+        return np.maximum(ends - starts, 0.0)  # of whole numbers, which BLAS multiplies exactly
 
-    sums = matrix(grey.shape[0], height) @ grey.astype(np.int64) @ matrix(grey.shape[1], width).T
+    sums = matrix(grey.shape[0], height) @ grey @ matrix(grey.shape[1], width).T
     count = grey.size
     return ((2 * sums + count) // (2 * count)).astype(np.uint8)
 

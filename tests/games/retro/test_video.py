@@ -1,5 +1,6 @@
 """Recordings play back to the very screens that were seen."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from retro_agents.games.retro import video
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import state_bytes
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
+from retro_agents.games.retro.make import (
+    make_contest_env,
+    make_env,
+    make_vec,
+    restore_env,
+    save_env,
+)
 from retro_agents.games.retro.playback import screens
 from retro_agents.games.retro.recordings import read_recording
 from retro_agents.games.retro.video import film_names, write_video
@@ -46,33 +53,29 @@ def test_playing_a_recording_shows_the_screens_that_were_seen(playable, tmp_path
 
 def test_a_new_recorder_keeps_the_recordings_that_are_there(either, tmp_path):
     level, config = either
-    (tmp_path / "films" / "env-00").mkdir(parents=True)
     for name in ("other-000003.bk2", "mine.bk2"):
-        (tmp_path / "films" / "env-00" / name).touch()
+        (tmp_path / name).touch()
     for _ in range(2):
-        envs = make_vec([level], num_envs=1, config=config, record_dir=tmp_path / "films")
-        envs.reset()
-        envs.step(np.array([1]))
-        envs.close()
-    ends = sorted(path.stem.rpartition("-")[2] for path in tmp_path.glob("films/env-00/*.bk2"))
+        with closing(make_env(level, config, record_dir=tmp_path)) as env:
+            env.reset()
+            env.step(1)
+    ends = sorted(path.stem.rpartition("-")[2] for path in tmp_path.glob("*.bk2"))
     assert ends == ["000003", "000004", "000005", "mine"]
 
 
-@pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_two_environments_in_one_folder_keep_each_others_recordings(backend, tmp_path):
-    config = EnvConfig(backend=backend)
-    for mine, other in ((BRAMBLE, BRAMBLE), (BRAMBLE, Level(BRAMBLE.game, "RustCavern.Act2"))):
-        folder = tmp_path / other.state
-        envs = [
-            make_vec([level], num_envs=1, config=config, record_dir=folder)
-            for level in (mine, other)
-        ]
-        for env in envs:
-            env.reset()
-            env.step(np.array([1]))
-        for env in envs:
-            env.close()
-        assert len(list(folder.glob("env-00/*.bk2"))) == 2
+@pytest.mark.parametrize(
+    ("backend", "other"),
+    [("native", BRAMBLE.state), ("native", "RustCavern.Act2"), ("emulator", BRAMBLE.state)],
+)
+def test_two_environments_in_one_folder_keep_each_others_recordings(backend, other, tmp_path):
+    given = {"num_envs": 1, "config": EnvConfig(backend=backend), "record_dir": tmp_path}
+    envs = [make_vec([Level(BRAMBLE.game, state)], **given) for state in (BRAMBLE.state, other)]
+    for env in envs:
+        env.reset()
+        env.step(np.array([1]))
+    for env in envs:
+        env.close()
+    assert len(list(tmp_path.glob("env-00/*.bk2"))) == 2
 
 
 def test_each_recording_has_the_name_of_the_level_that_it_begins(either, tmp_path):
@@ -118,21 +121,25 @@ def test_a_recording_that_cannot_be_written_is_one_line(either, tmp_path):
     env.close()
 
 
+def walk(env, steps):
+    for _ in range(steps):
+        *_, truncated, _ = env.step(1)
+        if truncated:
+            env.reset()
+
+
 def test_a_restored_environment_writes_the_running_recording_anew(bramble, tmp_path):
     level, config = bramble
     settings = replace(config, episode_steps=20)
-    envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "a")
-    envs.reset()
-    for _ in range(30):
-        envs.step(np.array([1]))
-    saved = envs.save_states()
-    envs.close()
-    again = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / "b")
-    again.restore_states(saved)
-    again.close()
-    (second,) = (tmp_path / "b" / "env-00").iterdir()
+    with closing(make_env(level, settings, record_dir=tmp_path / "a")) as env:
+        env.reset()
+        walk(env, 30)
+        saved = save_env(env)
+    with closing(make_env(level, settings, record_dir=tmp_path / "b")) as again:
+        restore_env(again, saved)
+    (second,) = (tmp_path / "b").iterdir()
     assert second.name.endswith("000001.bk2")
-    first = list(screens(tmp_path / "a" / "env-00" / second.name))
+    first = list(screens(tmp_path / "a" / second.name))
     np.testing.assert_array_equal(first, list(screens(second)))
 
 
@@ -141,16 +148,13 @@ def test_a_run_saved_without_recording_keeps_every_recording_once_restored_into_
 ):
     level, config = bramble
     settings = replace(config, episode_steps=10)
-    envs = make_vec([level], num_envs=1, config=settings)
-    envs.reset()
-    saved = envs.save_states()
-    envs.close()
-    again = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path)
-    again.restore_states(saved)
-    for _ in range(15):
-        again.step(np.array([1]))
-    again.close()
-    recordings = sorted((tmp_path / "env-00").iterdir())
+    with closing(make_env(level, settings)) as env:
+        env.reset()
+        saved = save_env(env)
+    with closing(make_env(level, settings, record_dir=tmp_path)) as again:
+        restore_env(again, saved)
+        walk(again, 15)
+    recordings = sorted(tmp_path.iterdir())
     assert [path.name[-10:] for path in recordings] == ["000000.bk2", "000001.bk2"]
 
 

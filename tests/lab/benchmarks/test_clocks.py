@@ -29,13 +29,9 @@ def test_ppo2s_first_cycle_is_left_out():
     assert cycles.began == 2 * ppo2.ROWS and cycles.steps == 4 * ppo2.ROWS
 
 
-SLOW = ("ppo2-fast", "rainbow-laptop")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in backends.RUNS]
-)
-def test_every_part_of_a_run_has_a_share(name):
+@pytest.mark.parametrize("name", backends.RUNS)
+def test_every_part_of_a_run_has_a_share(name, monkeypatch):
+    monkeypatch.setattr(backends, "WARM_UP", backends.BLOCK)
     agent, preset, flags = backends.RUNS[name]
     row = backends.whole(agent, preset, seconds=0.001, **flags)
     shares = [row[f"{part}_share"] for part in ("acting", "environment", "learning", "rest")]
