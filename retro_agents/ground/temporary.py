@@ -14,8 +14,9 @@ from filelock import lock_descriptor
 
 from retro_agents.ground.errors import UserError
 
-PREFIX = f"retro-agents-tmp-{zlib.crc32(platform.node().encode()):08x}-"
-"""With this machine's number: on a shared disk nobody sees the locks of other machines."""
+PREFIX = f"retro-agents-{zlib.crc32(platform.node().encode()):08x}-"
+"""With this machine's number: on a shared disk nobody sees the locks of other machines. Short, for
+sockets in such a folder below macOS's temporary folder (`contest.wire.socket_folder`)."""
 OURS = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 """The whole name, so that no folder of a user's is taken for one of these."""
 

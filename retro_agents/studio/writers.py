@@ -1,13 +1,11 @@
 """Which process writes to a run, by the lock on the run's folder; and how it is stopped."""
 
+import fcntl
 import os
 import signal
-import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-
-from filelock import lock_descriptor
 
 from retro_agents.ground.errors import UserError
 
@@ -20,8 +18,6 @@ Locks = dict[int, list[int]]
 """Inode of a locked file or folder -> the processes that hold it."""
 UNKNOWN = -1
 """The writer where the system does not say which process it is."""
-TRYING = threading.Lock()
-"""Held while a thread tries a lock, which would seem to be taken to another thread."""
 
 
 def locks() -> Locks | None:
@@ -73,13 +69,15 @@ def same(file: os.DirEntry[str], here: os.stat_result) -> bool:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether another process has locked a folder. Tries to lock it, one thread at a time."""
-    with TRYING:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            return not lock_descriptor(descriptor, blocking=False)
-        finally:
-            os.close(descriptor)
+    """Whether another process has locked a folder. Tries a shared lock: several threads may try."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def catches(pid: int, number: int) -> bool:

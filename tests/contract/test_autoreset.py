@@ -35,6 +35,16 @@ def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_lev
     assert truncated.all() and list(infos["episode_record"]["l"]) == [5, 5]
 
 
+def test_next_step_skips_no_level_that_a_reset_begins_anew():
+    envs = made("NextStep")
+    envs.reset(seed=1)
+    for _ in range(6):  # the last one begins the next episode
+        envs.step(np.ones(2, int))
+    levels = list(envs.unwrapped.levels)
+    envs.reset()
+    assert envs.unwrapped.levels == levels
+
+
 @pytest.mark.parametrize(
     "given", [{}, {"options": {"reset_mask": np.array([True, True])}}, {"seed": [None, 7]}]
 )

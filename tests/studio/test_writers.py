@@ -46,6 +46,28 @@ def test_a_running_run_is_stopped_and_saves(studio, tmp_path):
     assert client.ask("/api/stop", {"run": "one"})[0] == 400
 
 
+def test_a_lock_that_hangs_holds_up_no_other_thread(tmp_path, monkeypatch):
+    hangs, begun, go_on, real = tmp_path / "hangs", threading.Event(), threading.Event(), os.open
+    for folder in (hangs, tmp_path / "other"):
+        folder.mkdir()
+
+    def opened(path, *given):
+        if path == hangs:
+            begun.set()
+            go_on.wait(60)
+        return real(path, *given)
+
+    monkeypatch.setattr(os, "open", opened)
+    with ThreadPoolExecutor(2) as threads:
+        late = threads.submit(writers.is_locked, hangs)
+        begun.wait(60)
+        try:
+            assert not threads.submit(writers.is_locked, tmp_path / "other").result(5)
+        finally:
+            go_on.set()
+        assert not late.result()
+
+
 def test_a_second_stop_at_the_same_moment_is_refused(tmp_path, monkeypatch):
     make_run(tmp_path / "one")
     both, stopped = threading.Barrier(2), list[Path]()

@@ -147,7 +147,7 @@ class Rows:
         """Begin a new episode on this level, or by default on the row's next one."""
         turns, game = self.turns[i], self.games.game[i]
         turns.steps = int(game["level_steps"])
-        turns.played |= bool(game["steps"])
+        turns.played = bool(game["steps"])
         self.levels[i] = turns.next() if level is None else level
         game["level_steps"] = turns.steps
         self.games.start(i, self.levels[i])
@@ -224,7 +224,7 @@ class Rows:
         games.game[i]["rotates"] = len(turns.levels) > 1
         games.observations[i].reshape(-1)[:] = np.frombuffer(saved["obs"], np.uint8)
         self.levels[i] = Level(*saved["level"].split(":"))
-        (turns.index, turns.fresh), turns.played = saved["turn"], False
+        turns.index, turns.fresh = saved["turn"]
         if self.recorders and saved["recording"]:
             self.recorders[i].restore(saved["recording"])
 

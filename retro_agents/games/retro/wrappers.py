@@ -80,6 +80,7 @@ class LevelRotation(Stateful):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Start options["level"], or else the next level, which after a new seed is the first."""
         if options is not None and "level" in options:
+            self.turns.played = False
             return self.env.reset(seed=seed, options=options)
         if seed is not None:
             self.turns.restart()

@@ -25,6 +25,7 @@ from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.player import PlayerConfig
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.temporary import PREFIX
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.command_line import parse_command
 from tests.contest.leaderboard.conftest import STEPS
@@ -199,7 +200,7 @@ def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
     board.score(board.entry(image=IMAGE, machine="cpu"))
     page(["--board", str(board.root)])
     assert "| – | MIT |" in (board.root / "page.md").read_text()
-    assert (docker / "rm").read_text().count("retro-agents-tmp-") == SEEDS
+    assert (docker / "rm").read_text().count(PREFIX) == SEEDS
     assert (docker / "pull").read_text() == IMAGE
 
 

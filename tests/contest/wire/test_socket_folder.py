@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from retro_agents.contest.wire.connection import Late, time_left
-from retro_agents.contest.wire.socket_folder import accept, meeting_place, private_folder
+from retro_agents.contest.wire.protocol import SOCKET
+from retro_agents.contest.wire.socket_folder import (
+    LONGEST_PATH,
+    accept,
+    meeting_place,
+    private_folder,
+)
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.temporary import PREFIX
 
 
 def test_folder_open_to_others_is_refused_unless_empty(tmp_path):
@@ -76,3 +83,8 @@ def test_a_link_that_a_client_puts_in_the_sockets_place_opens_or_closes_no_folde
         accept(folder / "sock", deadline=0.0)
     assert stat.S_IMODE(theirs.stat().st_mode) == 0o755
     assert macos or modes == [0o600] or sys.platform != "linux"
+
+
+def test_macos_has_room_for_a_socket_in_a_temporary_folder():
+    place = f"/private/var/folders/zz/{'x' * 30}/T/{PREFIX}12345678/meet"  # as the leaderboard's
+    assert len(f"{place}/{SOCKET}") <= LONGEST_PATH
