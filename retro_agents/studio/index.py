@@ -104,8 +104,8 @@ class Index:
         self._marks: dict[str, tuple[Any, ...]] = {}
         self._turn, self._wanted = threading.Condition(), False
         self._asked = self._seen = self._idle = -math.inf
-        """When somebody asked last; when the newest look began; when somebody asked after a pause, so
-        that older looks do not count."""
+        """When somebody asked last, when the newest look began, and when somebody asked after a
+        pause: older looks do not count."""
         self._busy: tuple[str, float] | None = None
         self._slow: dict[str, float] = {}
         """Runs whose disk does not answer -> since when; a thread waits for each."""

@@ -181,7 +181,7 @@ class Started:
                 killed = f"it was killed by signal {-code}; its last line: {line}"
                 self._failures[name] = killed if code < 0 else line or self._failures[name]
         for name in [*self._failures]:
-            with suppress(OSError, UserError):  # a run that was resumed since is no failure
+            with suppress(OSError, UserError):  # a run resumed since is no failure
                 folder = self.root / name
                 if len(history(folder)) > 1 or writer_of(folder, locks()) > 0:
                     self._processes.pop(name, None), self._failures.pop(name, None)
