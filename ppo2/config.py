@@ -44,7 +44,14 @@ class PPO2Config:
     act_parts: Count = machine(2)
     """Groups of environments: one group is stepped while the actions of the next are chosen."""
 
-    dropout: Momentum = learning(0.0, group="What is learned from")
+    self_imitation: NonNegative = learning(0.0, "switch", group="What is learned from")
+    """Weight of self-imitation: after each rollout also learn actions of earlier episodes that
+    returned more than is expected now; 0: none."""
+    self_imitation_batches: Count = learning(4, only_with="self_imitation")
+    """Minibatches of earlier steps after each rollout, each as large as one of the rollout."""
+    self_imitation_size: Count = memory(200_000, "fixed", only_with="self_imitation")
+    """Steps that are remembered, over all environments."""
+    dropout: Momentum = learning(0.0)
     """Dropout: fraction of the fully connected layer's units that are zeroed while learning, drawn
     anew in each epoch."""
     convolution_l2: NonNegative = learning(0.0)
@@ -176,6 +183,10 @@ class PPO2Config:
             raise UserError(f"{field} 1: --rnd's bonus has no end; give less, such as 0.99")
         if self.novelty and self.env.spec().family == "procgen":
             raise UserError("--novelty is for the contest's reward, which Procgen lacks: try --rnd")
+        if self.self_imitation and self.recurrent != "none":
+            raise UserError(
+                "--self-imitation remembers no states of a recurrent net: leave out one of both"
+            )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
         if self.recurrent != "none" and self.sequence_steps == 1:

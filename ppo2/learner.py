@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ppo2.config import PPO2Config
+from ppo2.imitation import self_imitation
 from retro_agents.experience.advantages import normalised
 from retro_agents.experience.gradients import Gradients, GradientThreads
+from retro_agents.experience.replay import Batch as Remembered
 from retro_agents.experience.rollouts import Batch
 from retro_agents.ground.device import computes_in_bf16
 from retro_agents.ground.graphs import Graphed
@@ -110,8 +113,10 @@ class Learner:
         self._losses = self.losses
         if config.compile:
             self._losses = torch.compile(self.losses)
-        # A graph may not wait for the device; random draws, recurrence and other processes do.
-        fixed = not (self.augmentation or config.dropout or config.noisy or group.active)
+        # A graph may not wait for the device; random draws, recurrence and other processes do. And
+        # its gradients are its own.
+        other = config.dropout or config.noisy or config.self_imitation or group.active
+        fixed = not (self.augmentation or other)
         graphs = config.cuda_graphs and fixed and config.recurrent == "none"
         self._take_step = Graphed(self._step_from, device, on=graphs)
         self.batch: Batch | None = None
@@ -155,6 +160,36 @@ class Learner:
                 (metrics,) = self._take_step(on_device)
                 rows.append(dict(zip(self.names, metrics.clone().unbind(), strict=True)))
         return self._summary(rows, rate=rate)
+
+    def imitate(self, batch: Remembered, returns: NDArray[np.float32]) -> NDArray[np.float32]:
+        """One step of Adam towards remembered actions. Returns their gains [B]. returns [B]: in
+        units of the values."""
+        images = torch.from_numpy(batch.obs).contiguous(memory_format=torch.channels_last)
+        images, gains = images.to(self.device), torch.zeros(len(returns), device=self.device)
+        actions, weights, aims = (
+            torch.from_numpy(array).to(self.device)
+            for array in (batch.actions, batch.weights, returns)
+        )
+
+        def work(rows: slice) -> Gradients:
+            count = rows.stop - rows.start
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+                logits, values, _ = self.net(
+                    images[rows],
+                    state=torch.zeros(count, 0, device=self.device),
+                    starts=torch.zeros(count, dtype=torch.bool, device=self.device),
+                )
+            logp = logits.log_softmax(dim=1).gather(1, actions[rows, None]).squeeze(1)
+            losses, gains[rows] = self_imitation(logp, values.view(count, -1)[:, 0], aims[rows])
+            loss = self.config.self_imitation * (losses * weights[rows]).sum() / len(returns)
+            return list(torch.autograd.grad(loss, self.parameters, materialize_grads=True)), {}
+
+        parts = -(-len(returns) // self.cached_rows)
+        ends = np.linspace(0, len(returns), max(parts, self.threads.count) + 1).astype(int).tolist()
+        rows = [slice(*part) for part in pairwise(ends)]
+        self.threads.backward(work, rows, parameters=self.parameters)
+        self._step({})
+        return gains.cpu().numpy()
 
     def _hold(self, batch: Batch) -> None:
         """Sets `batch`, in the memory of the first one if a graph reads it."""

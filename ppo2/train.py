@@ -71,9 +71,11 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
         part=collector.part_of_run(),
         chance=collector.chance,
     )
+    imitated = training.imitate()
     training.updates += 1
     collector.begin_rollout()
-    metrics = {"explained_variance": explained, **losses, **bonuses, "updates": training.updates}
+    own = {**losses, **imitated, **bonuses, "updates": training.updates}
+    metrics = {"explained_variance": explained, **own}
     return metrics | collector.returns()
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ppo2.agent import PPO2Agent, make_net
 from ppo2.config import PPO2Config
+from ppo2.imitation import Imitation
 from ppo2.learner import Learner
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.novelty import Novelty
@@ -18,10 +19,15 @@ from retro_agents.experience.on_policy import OnPolicy
 from retro_agents.experience.rnd import RND
 from retro_agents.experience.rollouts import Batch
 from retro_agents.experience.values import endless_advantages
+from retro_agents.ground.arrays import StoredArrays
 from retro_agents.ground.device import THREADS, prepare_device
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.run.checkpoint import Checkpoint
+
+MEMORY = "imitation_"
+"""Prefix of the arrays of self-imitation's memory in a checkpoint."""
 
 
 class Training(OnPolicy):
@@ -49,6 +55,11 @@ class Training(OnPolicy):
         )
         threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
+        self.imitation = None
+        if config.self_imitation > 0.0:
+            if self.size > 1:
+                raise UserError("--self-imitation remembers in one process: start one")
+            self.imitation = Imitation(config, num_envs)
         self.novelty = Novelty() if config.novelty > 0.0 else None
         self.rnd = None
         if config.rnd > 0.0:
@@ -83,6 +94,23 @@ class Training(OnPolicy):
         advantages_of, bonus_of = batch.advantages.unbind(1)
         weighed = advantages_of + config.rnd * bonus_of
         return replace(batch, advantages=weighed), explained, metrics
+
+    def imitate(self) -> dict[str, float]:
+        """Remembers the rollout, and learns from earlier ones. Returns metrics."""
+        if self.imitation is None:
+            return {}
+        config, collector = self.config, self.collector
+        scale = collector.return_scale.deviation if config.normalise_returns else 1.0
+        self.imitation.remember(collector.rollout, scale=scale)
+        rows = collector.num_envs * config.rollout_steps // config.minibatches
+        means = [0.0]
+        for _ in range(config.self_imitation_batches):
+            if (drawn := self.imitation.draw(rows)) is not None:
+                batch, returns = drawn
+                gains = self.learner.imitate(batch, returns / np.float32(scale))
+                self.imitation.update_priorities(batch.indices, gains)
+                means.append(float(gains.mean()))
+        return {"imitation_gain": float(np.mean(means[1:] or means))}
 
     def rewards(
         self, obs: NDArray[np.uint8]
@@ -121,8 +149,12 @@ class Training(OnPolicy):
     def save(self, run_dir: Path | str, envs: VectorEnv, **_: Any) -> None:
         """Writes a checkpoint, from which any number of processes can resume exactly."""
         own: dict[str, Any] = {"state": {"kl_weight": float(self.learner.kl_weight)}}
+        own["arrays"] = {}
         if self.novelty is not None:
-            own["arrays"] = {"novelty": self.novelty.array()}
+            own["arrays"]["novelty"] = self.novelty.array()
+        if self.imitation is not None:
+            own["arrays"] |= {MEMORY + name: rows for name, rows in self.imitation.arrays().items()}
+            own["state"]["imitation_rng"] = generator_state(self.imitation.rng)
         if self.rnd is not None:
             own["tensors"] = {"rnd": self.rnd.tensors()}
             own["state"]["rnd_moments"] = self.rnd.scale.save()
@@ -146,6 +178,11 @@ class Training(OnPolicy):
             self.learner.kl_weight.fill_(saved.state["kl_weight"])
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])
+        if self.imitation is not None:
+            of_memory = [name for name in saved.arrays if name.startswith(MEMORY)]
+            places = {name.removeprefix(MEMORY): saved.arrays.stored[name] for name in of_memory}
+            self.imitation.restore(StoredArrays(places))
+            set_generator_state(self.imitation.rng, saved.state["imitation_rng"])
         if self.rnd is not None:
             sums = saved.state["rnd_sums"][self.collector.share]
             self.rnd.restore(saved.tensors["rnd"])

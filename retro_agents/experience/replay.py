@@ -50,6 +50,9 @@ class Batch:
 class Replay:
     """See the module's text. Counts are per environment, except `capacity` and `size`."""
 
+    slot_fields: tuple[str, ...] = SLOT_FIELDS
+    """Names of the arrays with a value for each slot."""
+
     def __init__(
         self,
         capacity: int,
@@ -223,7 +226,7 @@ class Replay:
     def arrays(self) -> dict[str, Rows]:
         """The replay's arrays, for a checkpoint: views of the slots in use, ring by ring."""
         return {
-            **{name: self._used(getattr(self, name)) for name in SLOT_FIELDS},
+            **{name: self._used(getattr(self, name)) for name in self.slot_fields},
             "priorities": self._used(self.tree.leaves),
             **{name: getattr(self, name) for name in RING_FIELDS},
             "max_priority": np.array([self.max_priority]),
@@ -245,7 +248,7 @@ class Replay:
         self.heads %= self.slots  # the saved ring may have been larger, with as many slots in use
         self.tree = SumTree(self.tree.size)  # without what a damaged checkpoint has left
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
-        for name in SLOT_FIELDS:
+        for name in self.slot_fields:
             self.fill(saved, name, np.arange(len(where)), where)
         self.tree.set(where, self.taken_over(whole(saved, "priorities")))
         self.max_priority = self.taken_over(saved["max_priority"]).item()

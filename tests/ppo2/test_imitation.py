@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+import torch
+
+from ppo2.imitation import Imitation, self_imitation
+from ppo2.training import Training
+from retro_agents.experience.rollouts import Rollout
+from tests.agents.tiny import tiny
+
+GAMMA, STEPS = 0.9, 6
+FLAGS = "--self-imitation 1 --rollout-steps 6 --minibatches 2"
+
+
+def memory(size, num_envs=2):
+    flags = [*FLAGS.split(), "--self-imitation-size", size, "--gamma", GAMMA]
+    return Imitation(tiny("ppo2", *flags), num_envs)
+
+
+def rollouts(count, *, num_envs=2, seed=0):
+    """Rollouts whose step number k, over all of them, shows frames of the number k."""
+    rng = np.random.default_rng(seed)
+    made = Rollout(STEPS, num_envs, image=(4, 36, 36), device=torch.device("cpu"))
+    for start in range(0, count * STEPS, STEPS):
+        made.obs[:] = (torch.arange(start, start + STEPS) % 256)[:, None, None, None, None]
+        made.actions[:] = torch.from_numpy(rng.integers(7, size=(STEPS, num_envs)))
+        made.values[:] = torch.from_numpy(rng.normal(size=(STEPS, num_envs)).astype(np.float32))
+        made.rewards[:] = rng.normal(size=(STEPS, num_envs))
+        made.ended[:] = rng.random((STEPS, num_envs)) < 0.15
+        made.terminated[:] = made.ended & (rng.random((STEPS, num_envs)) < 0.5)
+        yield made
+
+
+def test_steps_of_ended_episodes_are_held_with_their_returns_and_gains():
+    held, seen = memory(10_000), []
+    for rollout in rollouts(20):
+        held.remember(rollout, scale=2.0)
+        parts = rollout.obs[:, :, 0, 0, 0], rollout.actions, rollout.values, rollout.rewards
+        seen.append(np.stack([*map(np.asarray, parts), rollout.ended], axis=2).copy())
+    expected = []
+    for rows in np.concatenate(seen).swapaxes(0, 1):
+        ends = np.flatnonzero(rows[:, -1])
+        for k in range(ends[-1] + 1):
+            episode = rows[k : ends[ends >= k][0] + 1, 3]
+            sum_ = sum(GAMMA**n * reward for n, reward in enumerate(episode))
+            priority = (max(sum_ / 2.0 - rows[k, 2], 0.0) + 1e-5) ** 0.6
+            expected.append((*rows[k, :3], sum_, priority))
+    where = np.flatnonzero(held.tree.leaves)
+    fields = held.frames[:, 0, 0, 0], held.actions, held.values, held.returns, held.tree.leaves
+    found = np.stack([field[where] for field in fields], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_an_episode_longer_than_the_memory_leaves_its_newest_steps():
+    held = memory(60)
+    for rollout in rollouts(9):
+        rollout.ended[:], rollout.terminated[:] = False, False
+        held.remember(rollout, scale=1.0)
+        assert held.draw(1) is None
+    rollout.ended[-1], rollout.rewards[:] = True, 1.0
+    held.remember(rollout, scale=1.0)
+    where = np.flatnonzero(held.tree.leaves)
+    assert len(where) == 2 * held.longest and held.longest < 30
+    batch, returns = held.draw(200)
+    oldest = batch.indices[returns.argmax()]
+    assert (held._stack(np.array([oldest]))[0, :, 0, 0] > 0).all()
+    np.testing.assert_array_equal(returns, held.returns[batch.indices])
+
+
+def test_losses_are_those_of_the_paper():
+    logp = torch.tensor([-1.0, -2.0, -3.0], requires_grad=True)
+    values = torch.tensor([0.5, 0.0, 3.0], requires_grad=True)
+    returns = torch.tensor([1.0, 4.0, 2.0])
+    losses, gains = self_imitation(logp, values, returns)
+    assert gains.tolist() == [0.5, 4.0, 0.0]
+    np.testing.assert_allclose(losses.tolist(), [0.5 + 0.00125, 2.0 + 0.08, 0.0])
+    losses.sum().backward()
+    assert logp.grad.tolist() == [-0.5, -1.0, 0.0]
+    np.testing.assert_allclose(values.grad.tolist(), [-0.005, -0.04, 0.0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("flags", ["", "--noisy", "--rnd 0.1 --rnd-values two"])
+def test_only_actions_that_returned_more_than_expected_are_learned(flags):
+    training = Training(tiny("ppo2", *FLAGS.split(), "--learning-rate", "1e-3", *flags.split()), 2)
+    for rollout in rollouts(4):
+        training.imitation.remember(rollout, scale=1.0)
+    batch, _ = training.imitation.draw(32)
+
+    def chances():
+        with torch.no_grad():
+            scores = training.agent.scores(torch.from_numpy(batch.obs)).log_softmax(1)
+        return scores[np.arange(32), batch.actions].numpy()
+
+    before = chances()
+    gains = training.learner.imitate(batch, np.full(32, -9.0, np.float32))
+    assert not gains.any() and np.array_equal(chances(), before)
+    training.learner.imitate(batch, np.full(32, 9.0, np.float32))
+    assert (batch.weights * (chances() - before)).sum() > 0.0
