@@ -61,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     config: Any = package.part("train", "parse")(flags[:-1])
     torch.manual_seed(config.run.seed)
     made: Any = package.build(to_dict(config))
+    if not hasattr(made, "net"):
+        raise UserError(f"{agent} has no net; give an agent that learns one, such as impala")
     if config.run.init:
         made.start_from(config.run.init)
     with closing(make_for(config)) as envs:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from retro_agents.ground.errors import Parser, command
+from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.results import ROOT, write_result
 from retro_agents.ground.statistics import t_interval, welch_interval
 
@@ -55,9 +55,11 @@ def learn(seed: int, steps: int) -> tuple[Episodes, Episodes]:
 
 def compared(runs: list[tuple[Episodes, Episodes]], steps: int) -> dict[str, Any]:
     """Mean scores of the last episodes of PPO and of all of random play, and their difference, with
-    intervals over episodes."""
+    intervals over episodes. Raises UserError if fewer than two ended."""
     late = [score for learned, _ in runs for at, score in learned if at > steps - LAST]
     random = [score for _, played in runs for _, score in played]
+    if min(len(late), len(random)) < 2:
+        raise UserError("fewer than two episodes ended: give more --steps, or more --seeds")
     means = {
         "ppo": np.mean(late),
         "random": np.mean(random),

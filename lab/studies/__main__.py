@@ -5,6 +5,7 @@ python -m lab.studies tables                    # writes docs/results from all s
 """
 
 import dataclasses
+import math
 import shlex
 import sys
 from collections.abc import Sequence
@@ -83,9 +84,9 @@ def asked(config: StudyConfig) -> Study:
 
 
 def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds:
-    """These kinds, and the stored results of the study's other kinds or of kinds without new ones,
-    with their origin: command, commit and machine. Raises UserError if more runs of a kind are
-    stored than are here, or if it was made with other settings."""
+    """These kinds, and the stored results of the study's other kinds or of kinds without new runs,
+    with their origin: command, commit and machine. Raises UserError if a kind has new runs here,
+    but fewer than are stored, or if it was made with other settings."""
     before = read_result(stored) if stored.exists() else {"kinds": {}}
     found = dict(kinds)
     for name, kind in before["kinds"].items():
@@ -94,7 +95,7 @@ def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds
         same = kind["made"].items() <= study.made(name).items()
         if name not in kinds and not same:
             raise UserError(f"{stored.name}: {name} was made with other settings; play it too")
-        if name not in kinds or (same and kinds[name]["runs"] == kind["runs"]):
+        if name not in kinds or (same and within(kinds[name]["runs"], kind["runs"])):
             origin = {part: before[part] for part in ("command", "commit", "machine")}
             found[name] = {"origin": origin, **kind}
         elif played(kinds[name], study.kinds[name]) < played(kind, study.kinds[name]):
@@ -103,6 +104,11 @@ def with_stored(kinds: report.Kinds, stored: Path, study: Study) -> report.Kinds
                 "nothing (result.md there has the tables)"
             )
     return {name: found[name] for name in study.kinds if name in found}
+
+
+def within(runs: dict[str, Any], stored: dict[str, Any]) -> bool:
+    """Whether all these runs are stored."""
+    return all(seeds.items() <= stored.get(level, {}).items() for level, seeds in runs.items())
 
 
 def played(found: dict[str, Any], kind: Kind) -> int:
@@ -126,11 +132,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = config.out or Path("runs/studies") / name
     make_folder(out)
     say = Console(soft_wrap=True, markup=False).print
-    report.collect(study, out)  # raises UserError for runs that were made otherwise
+    there = report.collect(study, out)  # raises UserError for runs that were made otherwise
     todo = left(study, study.chosen(config.only), out)
     for used in sorted({one for cell in todo for one in study.kinds[cell.kind].references}):
         if used in study.inputs and not Path(study.inputs[used]).exists():
             raise UserError(f"no {used} at {study.inputs[used]}; give --inputs {used}=PATH")
+    stored = HERE / "results" / f"{name}.json"
+    if config.write:  # what could not be stored with these runs is refused before they are made
+        for cell in todo:
+            own = there.setdefault(cell.kind, {"made": study.made(cell.kind), "runs": {}})
+            own["runs"].setdefault(cell.level, {})[str(cell.seed)] = math.nan
+        with_stored(there, stored, study)
     say(f"{len(todo)} runs to do, {config.jobs} at a time; their logs are in {out}")
     try:
         with stopped_in_order():
@@ -142,7 +154,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         write_text(out / "result.md", report.page(result) + "\n")
         print(report.page(result))
     if config.write:
-        stored = HERE / "results" / f"{name}.json"
         result["kinds"] = with_stored(kinds, stored, study)
         write_result(stored, result, module="lab.studies")
         tables.write()

@@ -141,6 +141,29 @@ def test_build_takes_the_first_engine_that_answers_or_the_one_it_is_given(tmp_pa
         assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
+def test_wheels_are_of_python_3_11_and_kept_until_the_index_changes(tmp_path):
+    shutil.copytree(BUILD, tmp_path / "docker-build")
+    (tmp_path / "constraints.txt").touch()
+    python = tmp_path / ".venv" / "bin" / "python"
+    commands = ["id", "buildah", "podman", "runc", "catatonit", "debootstrap"]
+    others = ["scripts/install", *(f"bin/{name}" for name in commands)]
+    for path in (python, *(tmp_path / name for name in others)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#!/bin/sh\nmkdir -p runs/docker/wheels\necho 0\n")
+        path.chmod(0o755)
+
+    def prove(**variables):
+        env = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", **variables}
+        command = tmp_path / "docker-build" / "prove"
+        return subprocess.run(command, capture_output=True, text=True, env=env)
+
+    runs = [prove(), prove(), prove(TORCH_INDEX_URL="other")]
+    assert ["packages, by" in done.stdout for done in runs] == [True, False, True]
+    python.write_text("#!/bin/sh\nexit 1\n")  # as another Python answers
+    done = prove()
+    assert done.returncode == 2 and done.stderr.startswith("error: bookworm has Python 3.11")
+
+
 @pytest.fixture(scope="module")
 def entry():
     """The agent image's entry point."""

@@ -16,3 +16,8 @@ def test_the_command_looks_at_any_net_with_an_encoder(capsys):
     flags = "--levels BrambleWood.Act1 --num-envs 2 --encoder data-efficient"
     main(["rainbow", *flags.split()])
     assert "| PixelConv | 32 × 16 × 16 |" in capsys.readouterr().out
+
+
+def test_an_agent_without_a_net_is_refused(refused):
+    words = "jerk --preset baseline --levels BrambleWood.Act1"
+    assert "jerk has no net" in refused(main, words.split())

@@ -100,6 +100,10 @@ def test_the_gpus_script_hands_its_flags_on(tmp_path: Path) -> None:
     assert train.endswith(f"--run-dir {tmp_path}/out/run --levels bramble-train")
     assert again.endswith("--seed 1")
     assert run().returncode == run("--levels").returncode == 2
+    (tmp_path / "out" / "run").mkdir()
+    done = run("out")
+    said = "error: out/run is there already; give another FOLDER\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: Path) -> None:

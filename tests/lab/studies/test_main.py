@@ -82,11 +82,9 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path):
     names = ("one", "two", "three")
     study = Study(levels=f"{GAME}:SnowRidge.Act1", kinds={name: Kind(run=name) for name in names})
 
-    def kinds(**runs):
-        return {
-            name: {"made": study.made(name), "runs": {"a": dict.fromkeys(map(str, range(k)), 1.0)}}
-            for name, k in runs.items()
-        }
+    def kinds(score=1.0, **runs):
+        seeds = {name: dict.fromkeys(map(str, range(k)), score) for name, k in runs.items()}
+        return {name: {"made": study.made(name), "runs": {"a": seeds[name]}} for name in runs}
 
     stored, here = tmp_path / "it.json", kinds(one=1)
     assert with_stored(here, stored, study) == here  # nothing is stored yet
@@ -101,8 +99,9 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path):
     assert "origin" not in with_stored(kinds(two=1, one=3), stored, study)["one"]
     stored.write_text(json.dumps({"command": "after", "commit": "b", "machine": {}, "kinds": both}))
     assert with_stored(kinds(two=1), stored, study)["three"]["origin"] == origin  # the first one
+    assert with_stored(kinds(one=1), stored, study)["one"] == both["one"]  # which has this run
     with pytest.raises(UserError, match="has runs of one that are not in --out"):
-        with_stored(kinds(one=1), stored, study)
+        with_stored(kinds(2.0, one=1), stored, study)
     study.kinds["one"] = Kind(run="one", together=True)  # of which a level ended no episode
     more = {"made": study.made("one"), "runs": {"a": {"0": 1.0}, "b": {"0": 1.0}}}
     stored.write_text(json.dumps({**origin, "kinds": {"one": more}}))
@@ -112,6 +111,17 @@ def test_what_is_stored_stays_where_it_is_not_played_anew(tmp_path):
     study.kinds["three"] = Kind(run="three", steps=5)
     with pytest.raises(UserError, match="three was made with other settings; play it too"):
         with_stored(kinds(two=1, one=2), stored, study)
+
+
+def test_runs_that_could_not_be_stored_are_not_made(tmp_path, monkeypatch, refused):
+    monkeypatch.setattr("lab.studies.__main__.HERE", tmp_path)
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    (tmp_path / "results").mkdir()
+    more = {"made": {}, "runs": {"BrambleWood.Act3": {"0": 1.0, "1": 1.0}}}
+    stored = json.dumps({"kinds": {"played/random": more}})
+    (tmp_path / "results" / "tiny.json").write_text(stored)
+    words = ["tiny", "--write", "--out", str(tmp_path / "out")]
+    assert "has runs of played/random that are not in --out" in refused(main, words)
 
 
 @pytest.mark.parametrize(
