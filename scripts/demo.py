@@ -46,7 +46,7 @@ from retro_agents.run.plot import plot_curves
 
 SECOND = 15
 """Agent steps in a second of play."""
-SHIPPED = "as shipped"
+SHIPPED = "frozen"
 SEARCH, NET, AFTER = "JERK, searching", "PPO2, learning", "PPO2, after that"
 
 
@@ -196,6 +196,7 @@ def verdict(demo: Demo) -> str:
     best = max(REFERENCES, key=means.__getitem__)
     low, high = welch_interval(*([e.r for e in demo.played[name]] for name in (SEARCH, best)))
     proven = "" if low > 0.0 or high < 0.0 else "; too few to tell"
+    between = "no interval" if np.isnan(low) else f"95 % {low:z,.0f} – {high:z,.0f}"
     shipped = next(name for name in means if name.endswith(SHIPPED))
     kind = "whole" if demo.ended[NET] else "unfinished"
     learned = demo.played[NET][: demo.ended[NET]] or demo.played[NET]
@@ -203,8 +204,8 @@ def verdict(demo: Demo) -> str:
     return (
         f"The {len(demo.played[SEARCH])} episodes of the search, from the first one on, average "
         f"{means[SEARCH] - means[best]:+z,.0f} points relative to {best}, the best simple player "
-        f"(95 % {low:z,.0f} – {high:z,.0f}, over the episodes of this run{proven}). "
-        f"{shipped}, which was trained on other levels, has {means[shipped]:,.0f}. "
+        f"({between}, over the episodes of this run{proven}). "
+        f"{shipped}, has {means[shipped]:,.0f}. "
         f"A net from random weights began with {mean_of(learned[:some])} and ended with "
         f"{mean_of(learned[-some:])}, the means of the first and the last {some} of its "
         f"{len(learned)} {kind} episodes."
@@ -261,7 +262,7 @@ def main() -> None:
     demo, shipped = prepare(sys.argv[1:])
     print(f"This run's folder: {demo.folder}")
     config, level = demo.config, demo.level.state
-    print(f"1/3 {', '.join(REFERENCES)} and {config.agent} as it is shipped play {level}")
+    print(f"1/3 {', '.join(REFERENCES)} and {config.agent}, {SHIPPED}, play {level}")
     for name in REFERENCES:
         demo.play(name, *load_policy(name, seed=config.seed))
     shipped_label = f"{config.agent}, {SHIPPED}"

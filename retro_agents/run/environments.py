@@ -15,7 +15,8 @@ CACHE = (ROOT if IN_CHECKOUT else Path.cwd()) / "runs" / "peers"
 
 
 def python_of(file: Path, *, with_torch: bool = True) -> Path:
-    """The Python of the environment that a file pins, which is made first if missing or outdated.
+    """The Python of the environment that a file pins, which is made first if missing, outdated, or
+    of another Python than this one.
 
     torch is this environment's build, found at TORCH_INDEX_URL if that is set.
     Raises UserError if it cannot be made, or if pip fails.
@@ -25,7 +26,9 @@ def python_of(file: Path, *, with_torch: bool = True) -> Path:
     wanted = hashlib.sha256(stated).hexdigest()
     folder = CACHE / file.stem
     python, stamp = folder / "bin" / "python", folder / "installed"
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+    own = folder / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    there = python.exists() and own.is_dir()  # not after an upgrade of the system's Python
+    if there and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return python
     print(f"making {folder}: this takes some minutes", file=sys.stderr)
     venv = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(folder)]

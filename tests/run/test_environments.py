@@ -31,6 +31,26 @@ def test_torch_is_installed_apart_from_what_pins_its_setuptools(tmp_path, monkey
     assert [constraint for _, constraint in calls[1:]] == [pinned]
 
 
+@pytest.mark.parametrize("gone", ["bin/python", "lib/python3.*"])
+def test_an_environment_whose_python_is_gone_is_made_anew(gone, tmp_path, monkeypatch):
+    calls, file, call = [], tmp_path / "old.txt", subprocess.run
+    file.write_text("gym==0.23.1\n")
+
+    def run(words, **named):
+        calls.append(words)
+        return SimpleNamespace(returncode=0) if "pip" in words else call(words, **named)
+
+    monkeypatch.setattr(environments, "CACHE", tmp_path)
+    monkeypatch.setattr(subprocess, "run", run)
+    for _ in range(2):
+        python_of(file, with_torch=False)
+    assert len(calls) == 2  # venv and pip, once
+    (path,) = (tmp_path / "old").glob(gone)
+    path.rename(path.with_name("other"))
+    path.symlink_to("nowhere")
+    assert python_of(file, with_torch=False).exists() and len(calls) == 4
+
+
 def test_an_environment_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
     (tmp_path / "old.txt").write_text("gym==0.23.1\n")
     monkeypatch.setattr(environments, "CACHE", tmp_path)
