@@ -16,6 +16,7 @@ from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.ground.film import enlarged, write_video
+from retro_agents.ground.output import printable
 from retro_agents.judging.demonstrate import replayed
 from retro_agents.judging.score import Episode, as_episode
 
@@ -184,7 +185,8 @@ def picture(
         mark(image, end)
     strip = np.zeros((STRIP, image.shape[1], 3), np.uint8)
     doing = end if over else names[moment.action] or "no button"
-    for text, y in ((label, 20), (f"{doing}   return {moment.total:,.0f}", 46)):
+    # OpenCV crashes at a name that is no UTF-8.
+    for text, y in ((printable(label), 20), (f"{doing}   return {moment.total:,.0f}", 46)):
         colour = GREY if over else WHITE
         cv2.putText(strip, text, (8, y), cv2.FONT_HERSHEY_SIMPLEX, 0.6, colour, 1, cv2.LINE_AA)
     low, high = min(moment.values, default=0.0), max(moment.values, default=0.0)

@@ -23,6 +23,7 @@ from retro_agents.games.retro.make import backend_of, make_contest_env, make_env
 from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.output import printable
 from retro_agents.ground.window import open_window, show
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.folder import numbered_folder
@@ -53,7 +54,7 @@ class Rival:
     """An agent that plays the level beside a person, one agent step for every four frames."""
 
     def __init__(self, agent: str) -> None:
-        self.label = agent
+        self.label = printable(agent)  # OpenCV crashes at a name that is no UTF-8
         self.policy, settings = load_policy(agent, seed=0)
         self.settings = dataclasses.replace(settings.with_raw_rewards(), backend="native")
         self.env: Any = None

@@ -72,6 +72,8 @@ class EvaluateConfig:
     """Device of the net: cpu, cuda, cuda:1, auto."""
 
     def __post_init__(self) -> None:
+        if not self.levels:
+            raise UserError("--levels needs a value: train, test or both")
         if self.episodes > 1 and even_rows(self.episodes) == 1:
             raise UserError(
                 f"--episodes {self.episodes} cannot be divided evenly among 2 to {SIDE_BY_SIDE} "

@@ -272,8 +272,8 @@ def latest_checkpoint(path: Path | str) -> Path:
         return latest_checkpoint(own)
     if (path / "config.json").is_file() and not CHECKPOINT.fullmatch(path.name):
         raise UserError(
-            f"the run in {path} has saved no checkpoint: give one that has, or delete that folder "
-            "and start the run again"
+            f"the run in {path} has saved no checkpoint: give one that has, or wait for its first; "
+            "if it has ended, delete that folder and start the run again"
         )
     reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
     if path.is_dir():

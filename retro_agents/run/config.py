@@ -116,7 +116,8 @@ def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) ->
 
 def _number(value: Any, hint: Any) -> Any:
     """Text as a number where the hint is of one: 1e5 as a whole number too."""
-    kinds = {hint, *get_args(hint)}
+    parts = hint, *get_args(hint)
+    kinds = {*parts, *(inner for part in parts for inner in get_args(part))}  # Share | None, too
     if not isinstance(value, str) or not NUMBER.fullmatch(value):
         return value
     if float in kinds:

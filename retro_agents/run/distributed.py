@@ -7,6 +7,7 @@ which all of this does nothing, so callers need no special case.
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any, final
 
 import torch
@@ -16,6 +17,10 @@ from torch import Tensor, nn
 
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError
+
+PATIENCE = timedelta(days=1)
+"""Time that processes wait for rank 0, which alone evaluates, films and saves. PyTorch's own
+is 10 minutes on GPUs and 30 on CPUs."""
 
 
 @final
@@ -81,7 +86,7 @@ def joined(device: str) -> Iterator[str]:
     if on_gpu:
         device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
         torch.cuda.set_device(prepare_device(device))
-    dist.init_process_group("nccl" if on_gpu else "gloo")
+    dist.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
         yield device
     finally:

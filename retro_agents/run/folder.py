@@ -58,7 +58,8 @@ class RunFolder:
         held = held_by(self.path)
         if held == "a run":
             if not self.has_checkpoint:
-                instead = "delete this one, which saved no checkpoint"
+                with alone_in(self.path):  # otherwise it runs, and has saved nothing yet
+                    instead = "delete this one, which saved no checkpoint"
             raise UserError(
                 f"run folder {self.path} already holds a run; give another --run-dir, or {instead}"
             )

@@ -15,6 +15,7 @@ import numpy as np
 from retro_agents.ground.drawing import any_backend
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import drafted
+from retro_agents.ground.output import printable
 from retro_agents.ground.ranges import Count
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
@@ -59,7 +60,7 @@ def plot_curves(
     Raises UserError if a run lacks the column, or if `out` is no picture or cannot be written.
     """
     with picture(out, x="agent steps", y="mean return" if column == "r" else column) as axes:
-        axes.set_title(title, parse_math=False)
+        axes.set_title(printable(title), parse_math=False)
         axes.set_xscale("log" if log else "linear")
         for number, (label, runs) in enumerate(curves.items()):
             colour = f"C{number}"
@@ -96,7 +97,7 @@ def picture(out: Path, *, x: str, y: str = "mean return") -> Iterator[Any]:
         legend = axes.legend(fontsize="small" if len(labels) > 6 else None)
         for text in legend.get_texts():
             text.set_parse_math(False)
-            text.set_text(text.get_text().removeprefix(" "))  # "_" would hide a label
+            text.set_text(printable(text.get_text().removeprefix(" ")))  # "_" would hide a label
     with drafted(out) as draft:
         figure.savefig(draft)
 

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from contextlib import closing
 from typing import Any
 
@@ -22,6 +24,7 @@ from retro_agents.judging.film import (
     play_episode,
     values_of,
 )
+from tests.runs import ROOT
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 NAMES = EnvConfig().spec().action_names
@@ -126,6 +129,18 @@ def test_values_stand_as_bars_over_their_buttons_with_the_action_in_green():
     assert tall[0] < tall[1] < tall[2]
     assert shown[-24, 640 - 24 + 5].tolist() == [110, 220, 130]
     assert all(shown[-16:, 640 - 24 * k : 640 - 24 * k + 18].any() for k in (3, 2, 1))
+
+
+def test_a_label_that_is_no_utf_8_is_drawn():
+    """In a process of its own, which OpenCV would crash."""
+    code = """
+import numpy
+from retro_agents.judging.film import Moment, Screen, picture
+screen = Screen.of(numpy.zeros((224, 320, 3), numpy.uint8))
+picture("\\udcff", [Moment(screen, 0, 0.0, [])], 0, [""])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("play", [None, "draw"])

@@ -157,3 +157,8 @@ def test_an_agent_plays_a_step_for_every_four_frames_of_yours():
     assert changes and {i % 4 for i in changes} == {0}
     rival.begin(parse_level("BrambleWood.Act2"))
     assert rival.frame()[1] <= shown[-1][1]
+
+
+def test_a_rivals_name_that_is_no_utf_8_is_shown_with_escapes(monkeypatch):
+    monkeypatch.setattr(play, "load_policy", lambda *_, **__: (None, EnvConfig()))
+    assert play.Rival("runs/\udcff").label == r"runs/\udcff"  # OpenCV crashes at the name itself

@@ -170,6 +170,12 @@ def test_evaluations_of_other_sets_levels_episodes_and_seeds_are_all_kept(quickl
     assert len(list(folder.glob("evaluations/*"))) == len(endings)
 
 
+def test_an_evaluation_of_no_levels_is_refused(quickly, refused):
+    folder, judge = quickly
+    assert "--levels needs a value" in refused(judge, "--levels")
+    assert not (folder / "evaluations").exists()
+
+
 @pytest.mark.parametrize(
     ("before", "said"),
     [

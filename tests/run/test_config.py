@@ -37,6 +37,8 @@ class Small:
     share: Share = 0.5
     """Part of them that is looked at, which takes
     two lines."""
+    rest: Share | None = None
+    """Part of the others."""
 
     def __post_init__(self) -> None:
         if self.num_envs < 1:
@@ -63,7 +65,8 @@ def test_no_arguments_give_the_defaults(presets: Path) -> None:
 @pytest.mark.parametrize("text", [".5", "0.5", "+.5", "5e-1", "00.5"])
 def test_a_number_is_read_as_python_spells_it(presets: Path, text: str) -> None:
     for whole in ("1e2", "+100"):
-        assert load(presets, "--share", text, "--num-envs", whole) == Small(share=0.5, num_envs=100)
+        words = ["--share", text, "--rest", text, "--num-envs", whole]
+        assert load(presets, *words) == Small(share=0.5, rest=0.5, num_envs=100)
 
 
 def test_numbers_of_numpy_are_taken_as_pythons() -> None:

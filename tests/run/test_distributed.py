@@ -1,6 +1,8 @@
+from datetime import timedelta
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 
 from retro_agents.run.distributed import Group, joined
 from tests.runs import in_two_processes
@@ -18,3 +20,12 @@ def learn_once():
 
 def test_a_group_that_ended_leaves_no_threads_to_abort_the_exit():
     in_two_processes(learn_once)
+
+
+def test_processes_wait_for_one_that_evaluates_longer_than_pytorch_lets_them(monkeypatch):
+    given = {"timeout": dist.default_pg_timeout}
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(dist, "init_process_group", lambda _, **named: given.update(named))
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
+    with joined("cpu"):
+        assert given["timeout"] >= timedelta(hours=1)

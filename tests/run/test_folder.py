@@ -69,6 +69,13 @@ def test_two_do_not_write_to_one_run_and_who_is_not_alone_writes_nothing(tmp_pat
         assert not [*tmp_path.iterdir()]
 
 
+def test_nobody_is_told_to_delete_a_run_that_has_only_begun(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    run = RunFolder.create(tmp_path / "a", {"x": 1})
+    with alone_in(run.path), pytest.raises(UserError, match="another process writes to the run"):
+        RunFolder.create(run.path, {"x": 2})
+
+
 def test_a_folder_that_another_process_writes_to_cannot_be_claimed_and_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.0)
     held = tmp_path / "held"

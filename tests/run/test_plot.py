@@ -66,8 +66,8 @@ def test_a_column_comes_from_episodes_else_metrics_without_gaps(runs, tmp_path):
 
 
 def test_the_png_is_drawn(runs, tmp_path):
-    curves, levels = {"both": runs, "a$^$": runs[:1]}, {"random": 500.0}
-    out = plot_curves(curves, tmp_path / "new" / "c.png", title=r"$\x$", levels=levels)
+    curves, levels = {"both": runs, "a$^$": runs[:1], "\udcff": runs[1:]}, {"random": 500.0}
+    out = plot_curves(curves, tmp_path / "new" / "c.png", title="$\\x$\udcff", levels=levels)
     picture = imageio.imread(out)
     assert picture.shape[:2] == (504, 864) and picture[..., :3].std() > 5
     with pytest.raises(UserError, match="cannot write"):
