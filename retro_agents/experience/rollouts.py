@@ -6,7 +6,6 @@ channels last, as the convolutions need them, so that no epoch has to do it agai
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from zlib import crc32
 
@@ -80,7 +79,6 @@ def minibatches(
     return [later + part.reshape(1, -1) for part in np.split(rows, count)]
 
 
-@cache
 def number_of(level: str) -> int:
     """A level's number in a rollout."""
     return crc32(level.encode())
