@@ -80,7 +80,7 @@ class ImpalaConfig:
     learning_rate_schedule: str = learning("linear", other_names=("anneal_lr",))
     """Factor on the learning rate over the run: constant, linear (to 0), or points PART:FACTOR,
     joined by straight lines, such as 0:1,0.5:0.3,1:0."""
-    optimiser_epsilon: NonNegative = learning(0.01)
+    optimiser_epsilon: Positive = learning(0.01)
     """Epsilon of either optimiser."""
     rmsprop_decay: Momentum = learning(0.99, only_with="optimiser=rmsprop")
     """RMSProp's decay of the mean of squares, per step."""

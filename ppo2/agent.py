@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from torch import Tensor, nn
 
@@ -24,6 +25,7 @@ class PPO2Agent(ActorCriticAgent[PPO2Config]):
     """Acts as actor-critics do, without noise; starts from weights of openai/baselines too."""
 
     name, config_type = "ppo2", PPO2Config
+    fits = MappingProxyType({"noisy": False, "rnd_values": "two"})  # see `take`
     make_net = staticmethod(make_net)
 
     def start_from(self, init: Path | str) -> None:

@@ -30,6 +30,7 @@ from retro_agents.ground.ranges import Count, NonNegative, Positive, Seed, Share
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.nets.actor_critic import make_actor_critic, sample_actions
 from retro_agents.nets.settings import NetSettings
+from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import to_dict
 from retro_agents.run.fields import field, flag_with
@@ -128,6 +129,18 @@ def cloning_losses(
     return entropy, 0.5 * errors
 
 
+def check_plain(init: str) -> None:
+    """Raises UserError if the net to start from has memory or noise, for which there is no flag."""
+    if init.endswith(".joblib"):
+        return
+    saved = load_checkpoint(init).of(PPO2Agent.name)
+    if saved.setting("recurrent") != "none" or saved.setting("noisy"):
+        raise UserError(
+            f"{saved.folder} holds a net with memory or noise, which a clone has not: give another "
+            "--init, or leave it out"
+        )
+
+
 class Student:
     """A policy that learns from demonstrations, and plays beside an expert to get more."""
 
@@ -137,6 +150,7 @@ class Student:
         self.config = config
         self.agent = PPO2Agent(make_actor_critic(own), own, device=str(device))
         if config.init:
+            check_plain(config.init)
             self.agent.start_from(config.init)
         self.rng = np.random.default_rng(config.seed)
         self.optimiser = AdamW(

@@ -94,7 +94,7 @@ class PPO2Config:
     learning_rate_schedule: str = learning("constant", other_names=("anneal_lr",))
     """Factor on the learning rate over the run: constant, linear (to 0), or points PART:FACTOR,
     joined by straight lines, such as 0:1,0.5:0.3,1:0."""
-    adam_epsilon: NonNegative = learning(1e-5)
+    adam_epsilon: Positive = learning(1e-5)
     """Adam's epsilon."""
     clip: Positive = learning(0.1, other_names=("clip_param", "eps"))
     """Distance from 1 at which the ratio of new to old action probabilities is clipped."""

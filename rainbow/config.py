@@ -86,8 +86,8 @@ class RainbowConfig:
     v_max: Finite = shape(200.0, only_with="distributional", without="quantiles")
     """Return of the highest atom, in scaled reward."""
     sigma0: NonNegative = start(0.5, only_with="noisy")
-    """Initial noise of a noisy layer, times 1/sqrt(inputs); of a net that init gives, the
-    saved one."""
+    """Initial noise of a noisy layer, times 1/sqrt(inputs); with init, the saved one, into which
+    init_shrink mixes this."""
     epsilon_start: Share = learning(1.0, only_with="noisy=False")
     """Probability of a random action at the start (without noisy)."""
     epsilon_final: Share = learning(0.05, only_with="noisy=False")
@@ -98,7 +98,7 @@ class RainbowConfig:
     """L in Ape-X's ladder: environment i of N acts randomly with probability
     epsilon^(1 + L i / (N - 1)), a single one with the mean of these; 0: all with epsilon."""
     replay_size: Count = memory(500_000, other_names=("buffer_size",))
-    """Capacity of the replay in transitions, 7.2 kB each at 84x84 grey."""
+    """Capacity of the replay in transitions, 7.1 kB each at 84x84 grey."""
     priority_alpha: NonNegative = learning(0.5, only_with="prioritised")
     """Exponent of the priorities."""
     priority_beta: NonNegative = learning(0.4, only_with="prioritised")
@@ -124,7 +124,7 @@ class RainbowConfig:
     learning_rate_schedule: str = learning("constant", other_names=("anneal_lr",))
     """Factor on the learning rate over the run: constant, linear (to 0), or points PART:FACTOR,
     joined by straight lines, such as 0:1,0.5:0.3,1:0."""
-    adam_epsilon: NonNegative = learning(1e-8)
+    adam_epsilon: Positive = learning(1e-8)
     """Adam's epsilon."""
     gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""

@@ -39,7 +39,7 @@ class SACConfig:
     """Fraction of the net that is mixed into its moving average, the target, at each update."""
 
     replay_size: Count = memory(200_000, group="The replay buffer", other_names=("buffer_size",))
-    """Capacity of the replay in transitions, 7.2 kB each at 84x84 grey."""
+    """Capacity of the replay in transitions, 7.1 kB each at 84x84 grey."""
     prioritised: bool = memory(False)
     """Draw transitions by their last error instead of uniformly."""
     priority_alpha: NonNegative = learning(0.6, only_with="prioritised")
@@ -59,7 +59,7 @@ class SACConfig:
     """Adam's learning rate for policy and critics."""
     temperature_rate: Positive = learning(3e-4)
     """Adam's learning rate for the logarithm of the temperature."""
-    adam_epsilon: NonNegative = learning(1e-8)
+    adam_epsilon: Positive = learning(1e-8)
     """Adam's epsilon."""
     gradient_norm: NonNegative = learning(0.0, other_names=("grad_clip", "grad_eps"))
     """Gradients are clipped to this norm; 0: never."""

@@ -63,7 +63,7 @@ class TRPOConfig:
     """penalty: weight of the KL divergence (the course's beta)."""
     learning_rate: Positive = learning(1e-3, common=True, other_names=("lr",))
     """Adam's learning rate."""
-    adam_epsilon: NonNegative = learning(1e-8)
+    adam_epsilon: Positive = learning(1e-8)
     """Adam's epsilon."""
     epochs: Count = learning(5, other_names=("update_epochs",))
     """Passes over a rollout, shuffled anew each time."""

@@ -87,7 +87,7 @@ def nature(
 
 
 def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
-    """Two convolutions of stride 5 for images [C,H,W], an eighth of `nature`'s work.
+    """Two convolutions of stride 5 for images [C,H,W], a sixth of `nature`'s work.
 
     Source: van Hasselt et al., arXiv:1906.05243, the net of data-efficient Rainbow.
     """

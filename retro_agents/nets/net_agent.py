@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
@@ -47,6 +48,8 @@ class NetAgent(Generic[Net, Config]):
     name: ClassVar[str]
     """Name of the agent's package."""
     config_type: ClassVar[type]
+    fits: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Settings of a saved net's shape, and the value with which it fits a net that has another."""
     logits: bool
     """Whether scores are a policy's logits; otherwise they are expected returns."""
     recurrent = False
@@ -128,7 +131,8 @@ class NetAgent(Generic[Net, Config]):
         flags = [
             flag_with(name, value)
             for name, value in shape.items()
-            if value != ours[name] and takes_effect({**ours, **shape}, here[name])
+            if value not in (ours[name], self.fits.get(name, ours[name]))
+            and takes_effect({**ours, **shape}, here[name])
         ]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
         configs: list[Any] = [saved.config_as(type(self.config)), self.config]

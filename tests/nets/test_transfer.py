@@ -118,8 +118,18 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
             {"rnd": 0.0, "rnd_values": "one", "hidden": 9},
             "give --hidden 8$",
         ),
+        (
+            {"rnd": 0.5, "rnd_values": "two"},
+            {"rnd_values": "one", "hidden": 9},
+            "give --hidden 8$",
+        ),
+        ({}, {"noisy": True, "hidden": 9}, "give --hidden 8$"),
+        ({"noisy": True}, {"noisy": False}, "give --noisy$"),
     ],
-    ids=["strides", "pool", "parts", "colour", "frames", "effect", "with rnd", "without rnd"],
+    ids=[
+        *("strides", "pool", "parts", "colour", "frames", "effect", "with rnd", "without rnd"),
+        *("one value of two", "with noise", "without noise"),
+    ],
 )
 def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs, ours, said):
     small = {"hidden": 8}

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 import torch
 
+from ppo2.agent import PPO2Agent
 from ppo2.clone import CloneConfig, Lessons, Student, action_weights, clone, cloning_losses, main
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.ground.errors import UserError
 from retro_agents.run import provenance
 from retro_agents.run.checkpoint import load_agent
-from retro_agents.run.config import replaced
+from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.metrics import read_columns
 from tests.conftest import HOLE, JUMP, LENGTH, RIGHT
 from tests.runs import play
@@ -107,6 +108,13 @@ def test_init_goes_on_with_a_net_in_another_folder(tmp_path):
     assert "--resume" not in str(refused.value)  # which cloning has not
     clone(replaced(first, init=run, updates=1, run_dir=str(tmp_path / "b")))
     assert read_columns(tmp_path / "b/metrics.csv")["accuracy"][0] == 1.0
+
+
+@pytest.mark.parametrize("part", [{"noisy": True}, {"recurrent": "gru", "sequence_steps": 2}])
+def test_init_from_a_net_with_memory_or_noise_is_refused(tmp_path, part):
+    PPO2Agent.build(to_dict(replaced(QUICK.agent(), **part))).save(tmp_path)
+    with pytest.raises(UserError, match="memory or noise, which a clone has not: give another"):
+        Student(replaced(QUICK, init=str(tmp_path)))
 
 
 @pytest.mark.parametrize("expert", [False, True])
