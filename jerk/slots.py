@@ -140,8 +140,6 @@ def opened(slots: Sequence[Slot], ended: int, *, length: int, ends: Sequence[int
     for slot in slots:  # leave room for existing slots
         if first <= slot.last < last:
             first = slot.last + 1
-        if first < slot.first <= last:
-            last = slot.first - 1
     if last - first < SHORTEST:
         return None
     own = Variant()

@@ -12,9 +12,14 @@ from lsh_memory import plain
 
 
 def compiled() -> ModuleType:
-    """The kernels, each called once: that compiles it, or loads it from Numba's cache."""
+    """The kernels, each called once: that compiles it, or loads it from Numba's cache. With
+    compiling disabled (NUMBA_DISABLE_JIT=1), `plain`."""
+    from numba import config
+
     from lsh_memory import kernels
 
+    if config.DISABLE_JIT:
+        return plain
     size, features, words = 1, 2, 2
     signs, found = np.ones((plain.ROUNDS, 128), np.float32), np.empty(320, np.int32)
     codes, planes = np.zeros((256, words), np.uint64), np.zeros((2, 256), np.uint64)

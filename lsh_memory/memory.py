@@ -69,7 +69,7 @@ class ActionValues:
 
 def squares_of(cosines: Floats) -> Floats:
     """Squared distances of vectors of length 1 with these cosines."""
-    return np.maximum(2.0 - 2.0 * cosines, 0.0)
+    return np.clip(2.0 - 2.0 * cosines, 0.0, 4.0)
 
 
 @final

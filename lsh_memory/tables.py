@@ -1,4 +1,4 @@
-"""Nearest neighbours by the LSH tables of datasketch, as the contest's entry planned them.
+"""Nearest neighbours by the LSH tables of datasketch.
 
 datasketch keeps anything that has `hashvalues` and a length. Here each band of sign bits is one
 value, and an entry is compared if it shares all bits of a band with the query. datasketch's

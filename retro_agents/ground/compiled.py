@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def compiled(**options: Any) -> Callable[[F], F]:
     """`numba.njit` with a cache on the disk. Without a place for one (a read-only project and no
-    home folder, or a full disk) each process compiles for itself."""
+    home folder, or a full disk) each process compiles for itself. A damaged cache begins anew."""
 
     def wrapped(function: F) -> F:
         try:
@@ -20,6 +20,7 @@ def compiled(**options: Any) -> Callable[[F], F]:
             return njit(**options)(function)
         if (cache := getattr(made, "_cache", None)) is not None:  # None: compiling is disabled
             cache.save_overload = _without_a_full_disk(cache.save_overload)
+            cache.load_overload = _without_damage(cache)
         return made
 
     return wrapped
@@ -31,3 +32,17 @@ def _without_a_full_disk(save: Callable[..., None]) -> Callable[..., None]:
             save(*args)
 
     return saved
+
+
+def _without_damage(cache: Any) -> Callable[..., Any]:
+    load = cache.load_overload
+
+    def loaded(*args: Any) -> Any:
+        try:
+            return load(*args)
+        except Exception:  # of pickle, which has many: a loss of power leaves empty files
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    return loaded

@@ -23,3 +23,15 @@ def test_a_cache_that_cannot_be_written_ends_nothing(error, monkeypatch, tmp_pat
     monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", save)
     monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
     assert compiled()(twice)(3) == 6
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_cache_begins_anew(kind, monkeypatch, tmp_path):
+    """A loss of power may leave files empty."""
+    monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
+    compiled()(twice)(3)
+    (file,) = tmp_path.rglob(f"*.{kind}")
+    file.write_bytes(b"")
+    assert compiled()(twice)(3) == 6 and file.stat().st_size
+    again = compiled()(twice)
+    assert again(3) == 6 and again.stats.cache_hits

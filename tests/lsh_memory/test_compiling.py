@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import Future
 from unittest.mock import Mock
 
+import numba
 import numpy as np
 import pytest
 
@@ -76,6 +77,11 @@ def test_nobody_waits_for_the_compiler(monkeypatch):
     monkeypatch.setattr(compiling, "started", lambda: began)
     assert compiling.kernels() is plain
     going_on.set()
+
+
+def test_numpy_searches_where_compiling_is_disabled(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert compiling.compiled() is plain
 
 
 def test_an_error_of_the_compiler_is_everybodys(monkeypatch):

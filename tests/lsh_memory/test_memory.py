@@ -120,6 +120,15 @@ def test_action_values_weigh_returns_by_the_kernel():
     assert np.isnan(found.values[2]) and found.weights[2] == 0.0
 
 
+def test_opposite_embeddings_are_no_farther_apart_than_two():
+    """In fp32 their cosine may be below -1."""
+    memory = EpisodicMemory(dataclasses.replace(SMALL, features=100, capacity=1))
+    for x in np.random.default_rng(0).normal(size=(300, 100)):
+        memory.add(x, 1, 7.0)
+        assert memory.action_values(-x).values[1] == 7.0
+        assert memory.best_actions(-x[None]) == 1
+
+
 @pytest.mark.parametrize("within", [0.3, 0.8, 2.0])
 def test_actions_are_those_of_the_largest_return_or_value_among_near_entries(walk, within):
     rng, steps = np.random.default_rng(0), walk(300, 16) + 0.01
