@@ -18,7 +18,7 @@ def compiled() -> ModuleType:
 
     from lsh_memory import kernels
 
-    if config.DISABLE_JIT:
+    if getattr(config, "DISABLE_JIT", False):  # set when Numba is imported
         return plain
     size, features, words = 1, 2, 2
     signs, found = np.ones((plain.ROUNDS, 128), np.float32), np.empty(320, np.int32)

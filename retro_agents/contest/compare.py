@@ -92,6 +92,8 @@ def runs_of(entry: str) -> Runs:
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
+        if not returns:
+            raise UserError(f"{folder}: no episode has ended; let it play longer")
         config = folder / "config.json"
         seed = read_file(config, what=str(config)).get("seed")
         seed = seed if isinstance(seed, int) else place  # a damaged file tells none
@@ -102,8 +104,6 @@ def runs_of(entry: str) -> Runs:
         runs.append((seed, means))
         for level, mean in means.items():
             found.setdefault(level, {})[own] = mean
-    if not found:
-        raise UserError(f"{entry}: no episode has ended; let it play longer")
     return found
 
 
@@ -159,14 +159,15 @@ def remarks(
                 "reached counts."
             )
     steps = {
-        label: max(one.limits.get("timesteps", 0) for one in contest.played)
+        label: {one.limits.get("timesteps", 0) for one in contest.played}
         for label, contest in contests.items()
     }
-    total = {label: max(whole for _, whole in each) for label, each in runs.items() if each}
+    total: dict[str, set[float]] = {a: {*map(max, each)} for a, each in runs.items() if each}
     for what, counts in (("steps per level", steps), ("steps", total)):
-        if len(set(counts.values())) > 1:
-            own = ", ".join(f"{label} {count:,.0f}" for label, count in counts.items())
-            lines.append(f"Their {what} differ: {own}.")
+        known = {label: sorted(found - {0}) for label, found in counts.items()}
+        if len(set[float]().union(*known.values())) > 1:
+            said = [f"{a} {' and '.join(f'{n:,.0f}' for n in known[a]) or '?'}" for a in known]
+            lines.append(f"Their {what} differ: {', '.join(said)}.")
     roms = set[tuple[str, str]]().union(*(one.roms for one in contests.values()))
     games = [game for game, _ in roms]
     if several := sorted({game for game in games if games.count(game) > 1}):

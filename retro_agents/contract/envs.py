@@ -159,6 +159,9 @@ def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
     env: its row; r: unscaled return; l: agent steps; level; finished: whether it reached the
     level's end; rotated: whether a change of level cut it. A family may report more.
     """
+    if "final_info" in infos:  # of Gymnasium's own vector environments in the mode SAME_STEP
+        rest = {name: value for name, value in infos.items() if name != "final_info"}
+        return ended_episodes(infos["final_info"]) + ended_episodes(rest)
     if "episode_record" not in infos:
         return []
     ended = np.flatnonzero(infos["_episode_record"])

@@ -42,8 +42,12 @@ class VectorBase(gymnasium.vector.VectorEnv):
             raise
 
     def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:
-        """Returns a copy of the actions. Raises InvalidAction if one is out of range."""
-        played = np.array(actions, np.int64)
+        """Returns a copy of the actions. Raises InvalidAction if one is out of range, or if they
+        are no whole numbers."""
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu":
+            raise InvalidAction(f"actions are {given.dtype}: expected whole numbers")
+        played = np.array(given, np.int64)
         assert played.shape == (rows,), f"actions {played.shape} for {rows}"
         if ((played < 0) | (played >= self.env_spec.actions)).any():
             last = self.env_spec.actions - 1

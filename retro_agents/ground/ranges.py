@@ -26,7 +26,7 @@ Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1"
 """A share or a probability: from 0 to 1."""
 Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]
 """The weight of the past in a running sum: from 0 to below 1."""
-WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text, in quotes"}
 
 
 def plain(value: Any) -> Any:
@@ -44,7 +44,7 @@ def check(config: Any) -> None:
         try:
             meant = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
-            raise UserError(bad_value(field.name, field, field.type, value)) from None
+            raise UserError(bad_value(field.name, field, field.type, repr(value))) from None
         object.__setattr__(config, field.name, meant)
 
 

@@ -68,10 +68,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Show episodes until the window is closed."""
     config = parse_command(WatchConfig, argv, command="retro-agents watch")
     check_play(config.agent, config.play)
+    levels = playable_levels(config.levels, agent=config.agent)  # before a window opens
+    policy, settings = load_policy(config.agent, seed=config.seed, device=config.device)
     film_instead = f"`retro-agents evaluate {quote(config.agent)} --video` films episodes instead"
     pygame, window = open_window(320 * SCALE, 224 * SCALE + STRIP, advice=film_instead)
-    levels = playable_levels(config.levels, agent=config.agent)
-    policy, settings = load_policy(config.agent, seed=config.seed, device=config.device)
     settings = dataclasses.replace(settings.with_raw_rewards(), backend=config.backend)
     names, second = settings.spec().action_names, FRAMES_PER_SECOND // settings.frame_skip
     keys = set[str]()

@@ -13,6 +13,7 @@ from retro_agents.contest.compare import (
     draw,
     lacking,
     main,
+    remarks,
     runs_of,
 )
 from retro_agents.contest.stored import RESULTS, shipped
@@ -101,6 +102,12 @@ def test_a_run_that_is_given_twice_is_one_seed(tmp_path):
     assert list(runs_of(f"{one},{other},{other}")["A"].values()) == [100.0, 900.0]
 
 
+def test_a_joined_run_without_an_ended_episode_is_refused_by_its_name(tmp_path):
+    one, empty = run_of(tmp_path / "one", [("A", 100)]), run_of(tmp_path / "empty", [], seed=1)
+    with pytest.raises(UserError, match=f"^{empty}: no episode has ended"):
+        runs_of(f"{one},{empty}")
+
+
 def test_a_comparison_says_which_contests_are_cut_or_shorter(tmp_path, capsys):
     stored = json.loads((RESULTS / "jerk-hybrid.json").read_text())
     stored["jobs"][0] |= {"status": "crashed", "steps": 2000}
@@ -183,3 +190,15 @@ def test_a_comparison_says_which_runs_are_unfinished_shorter_or_lack_levels(tmp_
     assert [most for _, most in budgets(",".join(whole))] == [0, 5_000]
     one = {level: {0: 1.0, 1: 2.0} for level in "XY"} | {"Z": {0: 1.0}}
     assert "1 of 2 seeds have all 3 levels, so the mean is of that one" in lacking("a", one)
+
+
+@pytest.mark.parametrize(
+    ("one", "says"),
+    [
+        ([(1_000, 1_000), (5_000, 5_000)], ["Their steps differ: a 1,000 and 5,000, b 5,000."]),
+        ([(9_000, 5_000)], ["Their steps differ: a 9,000, b 5,000."]),  # its plan is of a resume
+        ([(5_000, 1_000), (5_000, 5_000)], []),
+    ],
+)
+def test_runs_are_as_long_as_they_played_or_are_to_and_each_length_is_said(one, says):
+    assert remarks({}, {"a": one, "b": [(5_000, 5_000)]}) == says

@@ -1,9 +1,12 @@
 """Gymnasium's three modes of what follows the end of an episode."""
 
+from functools import partial
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
+from gymnasium.vector import SyncVectorEnv
 
 from retro_agents.contract.envs import ended_episodes
 
@@ -33,6 +36,17 @@ def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_lev
     for _ in range(5):
         *_, truncated, infos = envs.step(right)
     assert truncated.all() and list(infos["episode_record"]["l"]) == [5, 5]
+
+
+def test_ended_episodes_are_found_in_gymnasiums_own_vector_environments_too():
+    lengths = [{**SMALL, "episode_steps": steps} for steps in (2, 3)]
+    rows = [partial(gymnasium.make, ID, **settings) for settings in lengths]
+    envs = SyncVectorEnv(rows, autoreset_mode="SameStep")
+    envs.reset(seed=1)
+    right = np.ones(2, int)
+    told = [ended_episodes(envs.step(right)[-1]) for _ in range(6)]
+    found = [{one["env"]: one["l"] for one in ended} for ended in told]
+    assert found == [{}, {0: 2}, {1: 3}, {0: 2}, {}, {0: 2, 1: 3}]
 
 
 def test_next_step_skips_no_level_that_a_reset_begins_anew():

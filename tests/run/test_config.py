@@ -221,8 +221,9 @@ def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> No
     ("values", "says"),
     [
         ({"steps": 0}, "steps 0: expected a whole number of 1 or more"),
+        ({"steps": "5"}, "steps '5': expected a whole number of 1 or more"),
         ({"share": 1.5}, "share 1.5: expected a number from 0 to 1"),
-        ({"colour": "red"}, "colour red: expected one of grey, rgb"),
+        ({"colour": "red"}, "colour 'red': expected one of grey, rgb"),
         (
             {"widths": (1, "a")},
             "widths (1, 'a'): expected a list whose entries are each a whole number",
@@ -284,7 +285,7 @@ def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
     with pytest.raises(UserError, match="multiple"):
         resume(presets, *words, "--parts", "3")
     file.write_text("run_dir: 5\n")
-    with pytest.raises(UserError, match="--run-dir 5: expected text"):
+    with pytest.raises(UserError, match="--run-dir 5: expected text, in quotes"):
         resume(presets, "--config", str(file))
 
 

@@ -51,6 +51,8 @@ def parse_level(text: str) -> Level:
         )
     if colon:
         return checked(game, state)
+    if game in split_names():
+        raise UserError(f"{game} is a split: give one of `retro-agents list levels --of {game}`")
     known = {lv for split in split_names() for lv in rows_of(SPLITS / f"{split}.csv")}
     matches = sorted(map(str, (level for level in known if level.state == game)))
     if not matches:

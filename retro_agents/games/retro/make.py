@@ -64,6 +64,13 @@ def as_level(level: Level | str) -> Level:
     return Level(full_name(level.game), level.state)
 
 
+def as_levels(levels: Sequence[Level | str] | Path | str) -> list[Level]:
+    """The levels of a text (see `parse_levels`), of a CSV's path, or of a list."""
+    if isinstance(levels, str | Path):
+        return parse_levels(str(levels))
+    return [as_level(level) for level in levels]
+
+
 def as_path(record_dir: Path | str | None) -> Path | None:
     """Converts a folder, if given, to a Path."""
     return None if record_dir is None else Path(record_dir)
@@ -131,7 +138,7 @@ def make_rotating_env(
 
 
 def make_vec(
-    levels: Sequence[Level | str] | str,
+    levels: Sequence[Level | str] | Path | str,
     config: EnvConfig | None = None,
     *,
     num_envs: int,
@@ -147,7 +154,7 @@ def make_vec(
     something is missing.
     """
     config = config or EnvConfig()
-    played = parse_levels(levels) if isinstance(levels, str) else [*map(as_level, levels)]
+    played = as_levels(levels)
     backend = backend_of(played, config)
     check_room(config.spec(), num_envs, part, each=TAKES[backend])
     kind = NativeVectorEnv if backend == "native" else RetroVectorEnv

@@ -88,7 +88,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         """One agent step. Raises ResetNeeded before a reset or after close, or InvalidAction."""
         if self.reset_error:
             raise ResetNeeded(self.reset_error)
-        if not 0 <= action < len(self.rows.actions):
+        if not 0 <= operator.index(action) < len(self.rows.actions):
             raise InvalidAction(f"action {action}: expected 0 to {len(self.rows.actions) - 1}")
         game, rows = self.game, self.rows
         game["action"] = rows.actions[action]

@@ -23,9 +23,13 @@ from retro_agents.contract.named import (
 from retro_agents.games.retro.splits import SPLITS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from gymnasium.vector import VectorEnv
 
     from retro_agents.games.retro.config import EnvConfig
+    from retro_agents.games.retro.levels import Level
 
 REWARDS = {"reward_scale": 0.01, "backtracking": False}
 """Rewards under these names: a hundredth of the contest's, which suits the usual settings of
@@ -70,15 +74,16 @@ class RandomLevel(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self.env.reset(seed=seed, options={"level": drawn, **(options or {})})
 
 
-def make_level(levels: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
-    """Gymnasium's entry to `make_env`. levels: one, or several of which each episode plays one.
-    settings: fields of EnvConfig. Raises TypeError if one is unknown, or ValueError if the
-    render_mode is."""
-    from retro_agents.games.retro.levels import parse_levels
-    from retro_agents.games.retro.make import make_env
+def make_level(
+    levels: Sequence[Level | str] | Path | str, *, render_mode: str | None = None, **settings: Any
+) -> gymnasium.Env:
+    """Gymnasium's entry to `make_env`. levels: one, or several of which each episode plays one, as
+    for `make_vec`. settings: fields of EnvConfig. Raises TypeError if one is unknown, or ValueError
+    if the render_mode is."""
+    from retro_agents.games.retro.make import as_levels, make_env
 
     check_mode(render_mode, ENTRY_METADATA)  # before an emulator is open, the only one
-    config, found = config_of(settings), parse_levels(levels)
+    config, found = config_of(settings), as_levels(levels)
     env = make_env(found[0], config, others=found[1:])
     return rendered(RandomLevel(env, found) if len(found) > 1 else env, render_mode)
 
@@ -87,7 +92,7 @@ make_level.metadata = ENTRY_METADATA  # type: ignore[attr-defined]  # where Gymn
 
 
 def make_levels(
-    levels: str,
+    levels: Sequence[Level | str] | Path | str,
     *,
     num_envs: int,
     seed: int = 0,

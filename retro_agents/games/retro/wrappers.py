@@ -7,6 +7,7 @@ part of the contest's environment, in `contest_env.py`.
 from __future__ import annotations
 
 from functools import partial
+from operator import index
 from typing import Any, SupportsFloat
 
 import gymnasium
@@ -116,7 +117,7 @@ class Discretise(gymnasium.Wrapper):
 
     def step(self, action: Any) -> Step:
         """One agent step with the action's buttons held. Raises InvalidAction if out of range."""
-        if not 0 <= action < len(self.buttons):
+        if not 0 <= index(action) < len(self.buttons):
             raise InvalidAction(f"action {action}: expected 0 to {len(self.buttons) - 1}")
         return self.env.step(self.buttons[action])
 

@@ -12,7 +12,7 @@ from retro_agents.games.retro.integrations import (
     kind_of,
     states,
 )
-from retro_agents.games.retro.levels import Level, parse_levels
+from retro_agents.games.retro.levels import Level, parse_level, parse_levels
 from retro_agents.ground.errors import UserError
 
 
@@ -73,6 +73,11 @@ def test_an_unknown_name_is_answered_with_the_nearest(spec, message):
     with pytest.raises(UserError, match=message) as error:
         parse_levels(spec)
     assert r"\n" not in str(error.value)
+
+
+def test_a_split_is_not_taken_for_one_level():
+    with pytest.raises(UserError, match="bramble-test is a split: give one"):
+        parse_level("bramble-test")
 
 
 @pytest.mark.parametrize("text", ["game,state\n", "\ufeffgame,state\n", "game, state\n"])

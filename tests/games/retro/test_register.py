@@ -1,5 +1,6 @@
 """Gymnasium's own ways: registered levels, and every wrapper it has, one by one, on both kinds."""
 
+from functools import partial
 from pathlib import Path
 
 import gymnasium
@@ -12,6 +13,7 @@ from PIL import Image
 
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env, make_vec
 from retro_agents.ground.errors import UserError
 
@@ -217,6 +219,22 @@ def test_levels_of_two_cartridges_are_drawn_by_the_seed(copied):
     env.close()
 
 
+@pytest.mark.parametrize(
+    "levels", [Path("two.csv"), ["BrambleWood.Act1", Level(GAME, "BrambleWood.Act3")]]
+)
+def test_levels_are_given_as_a_path_or_a_list_too(levels):
+    both = {f"{GAME}:BrambleWood.Act{act}" for act in (1, 3)}
+    rows = [level.replace(":", ",") for level in both]
+    Path("two.csv").write_text("\n".join(["game,state", *rows]))
+    env = gymnasium.make(ID, levels=levels, **SMALL)
+    assert {env.reset(seed=seed)[1]["level"] for seed in range(8)} == both
+    env.close()
+    for make in (make_vec, partial(gymnasium.make_vec, ID)):
+        envs = make(levels=levels, num_envs=2)
+        assert {*envs.reset()[1]["level"]} == both
+        envs.close()
+
+
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_named_vector_is_wrapped_in_both_of_gymnasiums_modes(mode):
     envs = gymnasium.make_vec(
@@ -287,6 +305,20 @@ def test_steps_at_the_wrong_time_or_of_no_action_say_what_is_wrong(bramble):
         for use in (lambda env=env, action=action: env.step(action), env.reset):
             with pytest.raises((ResetNeeded, RuntimeError), match="is closed: make another"):
                 use()
+
+
+def test_actions_that_are_no_whole_numbers_are_refused(either):
+    level, config = either
+    env, envs = make_env(level, config), make_vec([level], config, num_envs=1)
+    env.reset()
+    with pytest.raises(TypeError):
+        env.step(1.5)
+    envs.reset()
+    with pytest.raises(InvalidAction, match="float64: expected whole numbers"):
+        envs.step(np.array([1.5]))
+    for one, action in ((env, np.int64(1)), (envs, [1])):
+        one.step(action)
+        one.close()
 
 
 def test_a_refused_render_mode_leaves_no_emulator_open():
