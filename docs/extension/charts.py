@@ -128,6 +128,8 @@ def ppo2() -> str:
         for study, steps in names.items()
         for kind, start, colour in starts
     ]
+    imitation = mean_and_error(kinds["adapt-200k/imitation"]["runs"])
+    rows.insert(3, ("pretrained, self-imitation, 200,000 steps", *imitation, BLUE))
     return bars(rows, "mean return of all episodes on the 11 held-out levels")
 
 
