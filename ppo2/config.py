@@ -187,6 +187,12 @@ class PPO2Config:
             raise UserError(
                 "--self-imitation remembers no states of a recurrent net: leave out one of both"
             )
+        least = num_envs * (self.rollout_steps + max(self.env.spec().steps_back) + 4)
+        if self.self_imitation and self.self_imitation_size < least:
+            raise UserError(
+                f"--self-imitation-size {self.self_imitation_size}: too short for the rollouts and "
+                f"frames of {num_envs} environments, expected {least:,} or more"
+            )
         if self.recurrent == "none" and self.sequence_steps != 1:
             raise UserError("sequence_steps is for --recurrent gru or lstm; leave it at 1 without")
         if self.recurrent != "none" and self.sequence_steps == 1:

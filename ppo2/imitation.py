@@ -16,7 +16,6 @@ from retro_agents.experience.off_policy import BESIDE
 from retro_agents.experience.replay import SLOT_FIELDS, Batch, Replay
 from retro_agents.experience.rollouts import Rollout
 from retro_agents.ground.device import memory_for
-from retro_agents.ground.errors import UserError
 
 ALPHA, EPSILON, BETA = 0.6, 1e-5, 0.1
 """Priorities are (gain + EPSILON)^ALPHA; BETA is the exponent of importance weights."""
@@ -40,16 +39,11 @@ class Imitation(Replay):
     slot_fields = (*SLOT_FIELDS, "values", "returns")
 
     def __init__(self, config: PPO2Config, num_envs: int) -> None:
-        """Raises UserError if there is no memory for it, or it is too short."""
+        """Raises UserError if there is no memory for it."""
         spec, size = config.env.spec(), config.self_imitation_size
         frame, reach = (spec.channels, *spec.observation_shape[1:]), max(spec.steps_back)
         self.longest = size // num_envs - reach - 2
         """Newest steps of an episode that can be drawn when it ends."""
-        if self.longest < config.rollout_steps:
-            raise UserError(
-                f"a memory of {size:,} steps is too short for --self-imitation: give a larger "
-                "--self-imitation-size, fewer --num-envs or fewer --rollout-steps"
-            )
         what = f"a memory of {size:,} steps"
         advice = "give a smaller --self-imitation-size"
         with memory_for(what, instead=advice, size=size * (prod(frame) + BESIDE)):

@@ -93,7 +93,7 @@ OWN = {
         (["--adam-epsilon", "0"], "--adam-epsilon 0.0: expected a finite number above 0"),
         (["--self-imitation-size", "9"], "no effect without --self-imitation"),
         (["--self-imitation=1", "--recurrent=gru", "--sequence-steps=3"], "leave out one of both"),
-        (["--self-imitation", "1", "--self-imitation-size", "99"], "is too short"),
+        (["--self-imitation", "1", "--self-imitation-size", "9"], "too short for"),
         (
             ["--num-envs", "1", "--rollout-steps", "4", "--minibatches", "4"],
             "of a single step is 0; give fewer --minibatches",
