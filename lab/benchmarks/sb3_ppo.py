@@ -36,6 +36,7 @@ from retro_agents.run.folder import Reports, reports
 
 LACKING: dict[str, Any] = {
     **dict.fromkeys(("rnd", "novelty", "dropout", "convolution_l2", "kl_penalty"), 0.0),
+    "self_imitation": 0.0,
     **dict.fromkeys(("evaluate_every", "sight_every", "num_checkpoints", "video_every"), 0),
     **dict.fromkeys(("augment", "encoder_parts"), ""),
     "resume": False,

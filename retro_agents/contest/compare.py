@@ -92,10 +92,10 @@ def runs_of(entry: str) -> Runs:
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
             returns.setdefault(episode.level, []).append(episode.r)
-        if not returns:
-            raise UserError(f"{folder}: no episode has ended; let it play longer")
         config = folder / "config.json"
         seed = read_file(config, what=str(config)).get("seed")
+        if not returns:
+            raise UserError(f"{folder}: no episode has ended; let it play longer")
         seed = seed if isinstance(seed, int) else place  # a damaged file tells none
         means = {level: math.fsum(values) / len(values) for level, values in returns.items()}
         if (seed, means) in runs:

@@ -42,6 +42,7 @@ MEANINGLESS = {  # without what is lacking or refused, or of speed only
     "precision", "compile", "cuda_graphs", "act_parts", "microbatches",
     "recurrent_hidden", "sequence_steps",
     "augment_share", "kl_aim", "rnd_kind", "rnd_values", "rnd_gamma", "sigma0",
+    "self_imitation_batches", "self_imitation_size",
     "evaluate_episodes", "test_levels", "sight_episodes", "play",
 }  # fmt: skip
 
