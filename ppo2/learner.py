@@ -113,8 +113,8 @@ class Learner:
         self._losses = self.losses
         if config.compile:
             self._losses = torch.compile(self.losses)
-        # A graph may not wait for the device; random draws, recurrence and other processes do. And
-        # its gradients are its own.
+        # A graph may not wait for the device; random draws, recurrence and other processes do.
+        # Self-imitation sets gradients outside of it.
         other = config.dropout or config.noisy or config.self_imitation or group.active
         fixed = not (self.augmentation or other)
         graphs = config.cuda_graphs and fixed and config.recurrent == "none"
