@@ -19,16 +19,16 @@ def compiled(**options: Any) -> Callable[[F], F]:
         except RuntimeError:  # neither the project nor the user's cache can be written
             return njit(**options)(function)
         if (cache := getattr(made, "_cache", None)) is not None:  # None: compiling is disabled
-            cache.save_overload = _without_a_full_disk(cache.save_overload)
+            cache.save_overload = _if_possible(cache.save_overload)
             cache.load_overload = _without_damage(cache)
         return made
 
     return wrapped
 
 
-def _without_a_full_disk(save: Callable[..., None]) -> Callable[..., None]:
+def _if_possible(save: Callable[..., None]) -> Callable[..., None]:
     def saved(*args: Any) -> None:
-        with suppress(OSError):
+        with suppress(Exception):  # a full disk, or one that keeps a damaged index
             save(*args)
 
     return saved

@@ -35,3 +35,15 @@ def test_a_damaged_cache_begins_anew(kind, monkeypatch, tmp_path):
     assert compiled()(twice)(3) == 6 and file.stat().st_size
     again = compiled()(twice)
     assert again(3) == 6 and again.stats.cache_hits
+
+
+def test_a_damaged_cache_that_cannot_be_mended_ends_nothing(monkeypatch, tmp_path):
+    def flush(_):
+        raise OSError(errno.ENOSPC, "x")
+
+    monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
+    compiled()(twice)(3)
+    (file,) = tmp_path.rglob("*.nbi")
+    file.write_bytes(b"")
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "flush", flush)
+    assert compiled()(twice)(3) == 6
