@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,8 +24,10 @@ from typing import Any
 
 import yaml
 
-from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.ranges import Natural, Positive, Seed
 from retro_agents.ground.results import ROOT, commit, machine, read_result, store
+from retro_agents.run.command_line import parse_command
 
 STORED, BY_HAND = ROOT / "lab/mutants.json", ROOT / "lab/mutants.yaml"
 AGENTS = ("es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo")
@@ -219,16 +222,27 @@ def result(tried: list[Mutant]) -> Mutant:
     return {**facts, **counts, "mutants": tried}
 
 
+@dataclass(frozen=True)
+class MutantsConfig:
+    """Put small faults into a copy of the code, one at a time: do the tests notice them?"""
+
+    each: Natural = 2
+    """Mutants of each file."""
+    seed: Seed = 0
+    """Draws them."""
+    most: Natural = 10**6
+    """Mutants to try now."""
+    only: str = ""
+    """Only files whose names contain this."""
+    again: bool = False
+    """Try stored survivors again."""
+    limit_s: Positive = 900.0
+    """Seconds for one mutant's tests."""
+
+
 @command
 def main(argv: list[str] | None = None) -> None:
-    parser = Parser(prog="python -m lab.mutants", description=__doc__)
-    parser.add_argument("--each", type=int, default=2, help="mutants of each file (default: 2)")
-    parser.add_argument("--seed", type=int, default=0, help="draws them (default: 0)")
-    parser.add_argument("--most", type=int, default=10**6, help="mutants to try now")
-    parser.add_argument("--only", default="", help="only files whose names contain this")
-    parser.add_argument("--again", action="store_true", help="try stored survivors again")
-    parser.add_argument("--limit-s", type=float, default=900.0, help="for one mutant's tests (900)")
-    chosen = parser.parse_args(argv)
+    chosen = parse_command(MutantsConfig, argv, command="python -m lab.mutants")
     wanted = [*by_hand(), *drawn(chosen.each, chosen.seed)]
     stored = read_result(STORED)["mutants"] if STORED.exists() else []
     files = {one["file"] for one in stored if (ROOT / one["file"]).is_file()}
