@@ -51,8 +51,8 @@ class ESConfig:
     member. On a level with a single pair, only the order of its returns counts, not the margin."""
 
     evaluate_every: Natural = report(1, group="A generation")
-    """Generations between evaluations of the current policy without noise, one episode on each of
-    their levels; 0: none."""
+    """Generations between evaluations, in which the current policy without noise plays one episode
+    on each of the generation's levels; 0: none."""
     draw_actions: bool = learning(False)
     """Sample actions from the policy instead of acting greedily (logits)."""
 

@@ -65,7 +65,7 @@ class ImpalaConfig:
     replay_batches: Natural = memory(0)
     """Batches kept for replay; 0: none. At 84x84x4 a batch of 1,024 steps takes 29 MB."""
     replay_proportion: NonNegative = learning(1.0, only_with="replay_batches")
-    """Replayed batches for each new one (replay ratio)."""
+    """Remembered batches that are learned from for each new one."""
 
     gamma: Share = learning(0.99, group="Learning")
     """Discount per agent step: a reward n steps later counts gamma^n times as much."""

@@ -3,7 +3,7 @@
 Only the files that the checkpoint's meta.json names are pushed and pulled; links are refused.
 
 retro-agents hub push runs/rainbow OWNER/NAME --result runs/evaluation-001/result.json \\
-    --film runs/evaluation-001/film.mp4
+    --film runs/evaluation-001/SpiralMeadow.Act2.mp4
 retro-agents hub pull OWNER/NAME runs/pulled
 """
 

@@ -29,8 +29,8 @@ class RunSettings:
     )
     """Total agent steps, summed over the environments."""
     num_envs: Natural = field(8, "contest", common=True, other_names=("num_processes",))
-    """Number of parallel environments; 0 (PPO2): one for every level, which it always plays,
-    regardless of rotate_every."""
+    """Number of parallel environments; 0 (only PPO2): one for every level. Each then keeps to its
+    level, and rotate_every has no effect."""
     rotate_every: Natural = field(5_000, "contest", common=True)
     """Agent steps after which an environment changes to the next level; 0: it changes after each
     episode if there are more levels than environments, otherwise never."""
