@@ -306,6 +306,22 @@ onPage(
   SEARCHES,
 );
 
+onPage(
+  "the best run on an act is told again as one comes back to it",
+  "#/learn",
+  async (page) => {
+    const said = (text: string) => page.locator(".learn .line", { hasText: text }).waitFor();
+    await page.locator("button", { hasText: "Learn this act" }).click();
+    await said("best run 90 points");
+    await page.locator(".card >> nth=-1").click();
+    await said("nothing learned yet");
+    await page.goBack();
+    await said("Rust Cavern 2: best run 90 points");
+  },
+  {},
+  SEARCHES,
+);
+
 onPage("JERK learns an act, and then plays it", "#/learn?act=RustCavern.Act2", async (page) => {
   await page.locator(".learn select").selectOption("50000");
   await page.locator("button", { hasText: "Learn this act" }).click();

@@ -25,7 +25,8 @@ onPage("a net plays in the browser's own engine", "#/watch?players=run-and-jump"
   expect(await takes(page, "ArrowRight")).toBe(false); // by a game that is not shown
 });
 
-onPage("JERK learns on the page", "#/learn", async (page) => {
+onPage("JERK learns on the page", "#/runs", async (page) => {
+  await page.getByRole("link", { name: "Learn" }).click();
   await page.locator("button", { hasText: "Learn this act" }).waitFor();
 });
 
@@ -105,6 +106,29 @@ onPage(
 );
 
 onPage(
+  "a run's net is asked for once if Again is pressed while it is prepared",
+  "#/watch?players=run-and-jump",
+  async (page) => {
+    await plays(page);
+    let asked = 0;
+    let release = () => {};
+    const held = new Promise<void>((free) => (release = free));
+    await page.route(/api\/player/, async (route) => {
+      asked++;
+      await held;
+      await route.fulfill(net("gru"));
+    });
+    await faster(page);
+    await page.locator(".notice", { hasText: "being prepared" }).waitFor();
+    await page.getByRole("button", { name: "Again" }).click();
+    await page.locator(".name", { hasText: "faster after 1 steps" }).waitFor();
+    release();
+    await plays(page);
+    expect(asked).toBe(1);
+  },
+);
+
+onPage(
   "a recording that is not there is told, and a game plays",
   "#/runs",
   async (page) => {
@@ -134,6 +158,30 @@ onPage(
     await page.locator(".screen .name", { hasText: "Recording" }).waitFor();
   },
   { refused: 2 }, // before it plays, and as it plays
+);
+
+onPage(
+  "a recording that comes late leaves the tab that was chosen since",
+  "#/runs",
+  async (page) => {
+    let release = () => {};
+    const held = new Promise<void>((free) => (release = free));
+    await page.route(/api\/file/, async (route) => {
+      await held;
+      await route.fulfill({ path: new URL("./recording.bk2", import.meta.url).pathname });
+    });
+    const asked = page.waitForRequest(/api\/file/);
+    await page.evaluate(() => (location.hash = "#/watch?run=faster&file=late.bk2"));
+    await asked;
+    await page.getByRole("link", { name: "Race" }).click();
+    await page.locator(".screen").nth(1).waitFor();
+    const late = page.waitForResponse(/api\/file/);
+    release();
+    await (await late).finished();
+    await page.evaluate(() => new Promise((drawn) => setTimeout(drawn)));
+    expect(await page.evaluate(() => location.hash)).toBe("#/race");
+    expect(await page.locator(".screen").count()).toBe(2);
+  },
 );
 
 onPage("a recording that is none is told, and a game plays", "#/runs", async (page) => {
@@ -203,6 +251,13 @@ onPage("a connection that is lost is told, and one that ends is not", "#/live", 
   await play.click();
   await page.locator(".pane .line", { hasText: "The game is over" }).first().waitFor();
   expect(await page.locator(".notice").isHidden()).toBe(true);
+});
+
+onPage("nothing is said of a game where none began", "#/live", async (page) => {
+  await page.getByRole("button", { name: "End" }).click();
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("link", { name: "Live" }).click();
+  expect(await page.locator(".pane .line").allTextContents()).toEqual(["", ""]);
 });
 
 onPage("Back and a link show as many games as they name", "#/live", async (page) => {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect } from "vitest";
 import { answering, onPage, picture } from "./studio";
 
@@ -277,6 +277,29 @@ onPage("a chosen run that is gone is not compared", "#/compare", async (page) =>
   await page.locator("nav a", { hasText: "Compare" }).click();
   await page.getByRole("button", { name: "Compare" }).click();
   await page.locator("h2", { hasText: "Compared with ppo2-1" }).waitFor();
+});
+
+onPage("the comparison that was asked for last is shown", "#/compare", async (page) => {
+  let release = () => {};
+  const held = new Promise<void>((free) => (release = free));
+  const hold = async (route: Route) => {
+    await held;
+    await route.continue();
+  };
+  await page.route(/api\/compare/, hold, { times: 1 });
+  for (const entry of ["ppo2-0", "ppo2-1", "faster"])
+    await page.getByLabel(entry, { exact: true }).check();
+  const compare = page.getByRole("button", { name: "Compare" });
+  await compare.click();
+  await page.getByLabel("ppo2-0", { exact: true }).uncheck();
+  await compare.click();
+  const title = page.locator("h2", { hasText: "Compared with ppo2-1" });
+  await title.waitFor();
+  const late = page.waitForResponse(/api\/compare/);
+  release();
+  await (await late).finished();
+  await page.evaluate(() => new Promise((drawn) => setTimeout(drawn)));
+  expect(await title.count()).toBe(1);
 });
 
 onPage("a contest that died says why where contests are", "#/contests", async (page) => {

@@ -29,6 +29,7 @@ const LARGEST = 224;
 
 export class Cast {
   private readonly brains = new Map<string, Promise<Brain>>();
+  private readonly meetings = new Map<string, Promise<void>>();
   private readonly scripts = new Map<string, Script>();
   private readonly images = new Map<string, Image>();
   private readonly loads = new Map<string, Load>([
@@ -85,8 +86,8 @@ export class Cast {
       (brain) => brain.end(),
       () => {}, // it has ended
     );
-    for (const known of [this.brains, this.scripts, this.images, this.loads, this.names])
-      known.delete(id);
+    const { brains, meetings, scripts, images, loads, names } = this;
+    for (const known of [brains, meetings, scripts, images, loads, names]) known.delete(id);
     this.offered.delete(id);
   }
 
@@ -99,7 +100,20 @@ export class Cast {
     return missing.length ? Promise.all(missing.map((id) => this.meet(id))) : null;
   }
 
-  private async meet(id: string): Promise<void> {
+  /** Load one that was offered: once, however often it is asked for meanwhile. */
+  private meet(id: string): Promise<void> {
+    let found = this.meetings.get(id);
+    if (!found) {
+      found = this.load(id);
+      const mine = found;
+      const end = () => this.meetings.get(id) === mine && this.meetings.delete(id);
+      mine.then(end, end);
+      this.meetings.set(id, found);
+    }
+    return found;
+  }
+
+  private async load(id: string): Promise<void> {
     const load = this.loads.get(id);
     if (!load) return; // it was forgotten, which `player` says
     const isOffered = () => this.loads.get(id) === load;
@@ -150,6 +164,7 @@ export class Cast {
 
   /** A player on an act. Throws a sentence for the page if there is none. */
   async player(id: string, act: Act, seed: number): Promise<Player> {
+    await this.ready([id]);
     const name = this.names.get(id);
     if (!name)
       throw new Error(

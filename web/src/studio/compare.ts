@@ -28,6 +28,7 @@ export class Compare implements View {
   private chosen: [Kind, string][] = [];
   private seeds = true;
   private offered = Promise.resolve();
+  private asked = 0;
   readonly root = h(
     "main",
     { class: "compare" },
@@ -100,6 +101,7 @@ export class Compare implements View {
   }
 
   private async compare(): Promise<void> {
+    const turn = ++this.asked;
     await this.offered;
     const entries = this.chosen.map(([kind, name]) =>
       kind === "run" ? { runs: [name] } : { [kind]: name },
@@ -110,10 +112,11 @@ export class Compare implements View {
         entries,
         seeds: this.seeds,
       });
+      if (turn !== this.asked) return;
       if (found.flaw) this.say(found.flaw);
       else this.fill(found);
     } catch (error) {
-      this.say((error as Error).message);
+      if (turn === this.asked) this.say((error as Error).message);
     }
   }
 

@@ -144,6 +144,7 @@ export class Live implements View {
 
   private end(): void {
     this.held.clear();
+    if (!this.stream.playing) return;
     this.stream.end();
     for (const pane of this.panes) pane.over();
   }

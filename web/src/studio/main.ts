@@ -15,6 +15,7 @@ const TABS = {
   watch: "Watch",
   race: "Race",
   play: "Play",
+  learn: "Learn",
   live: "Live",
   episodes: "Episodes",
   compare: "Compare",
@@ -55,7 +56,7 @@ function follow(): void {
   const current = links.find(({ hash }) => hash === `#/${found}`);
   for (const link of links) link.ariaCurrent = link === current ? "page" : null;
   if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 40;
-  document.title = `${TABS[found as keyof typeof TABS] ?? "Learn"} · Studio`;
+  document.title = `${TABS[found as keyof typeof TABS]} · Studio`;
   view.show(new URLSearchParams(query));
 }
 

@@ -33,8 +33,7 @@ export class Watch implements View {
   );
   private readonly cast = new Cast();
   private app: App | null = null;
-  /** Whether it is the view that is shown, and whether its game runs. */
-  private isShown = false;
+  /** Whether its game runs. */
   private plays = false;
   private paused = false;
   /** Agents of runs that the cast has, and those that the newest listing named. */
@@ -43,16 +42,16 @@ export class Watch implements View {
   private coming: Promise<void> | null = null;
 
   show(query: URLSearchParams): void {
-    this.isShown = true;
+    const { hash } = location;
     this.coming ??= this.load();
     void this.coming.then(
       () => {
-        if (!this.isShown) return; // it was left meanwhile
+        if (location.hash !== hash) return; // another was asked for meanwhile
         for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
         if (!this.plays) this.app!.clock.paused = this.paused;
         this.plays = true;
         if (!query.has("file")) return this.app!.follow();
-        return this.replay(query).catch(async (error: Error) => {
+        return this.replay(query, hash).catch(async (error: Error) => {
           await this.app!.follow(); // the game before may be of a net that has ended
           this.app!.say(error.message);
         });
@@ -65,7 +64,6 @@ export class Watch implements View {
   }
 
   hide(): void {
-    this.isShown = false;
     if (!this.app) return;
     this.coming = null; // its agents may be others by then
     if (!this.plays) return;
@@ -75,11 +73,14 @@ export class Watch implements View {
     this.app.clock.paused = true;
   }
 
-  /** Play a run's recording again. */
-  private async replay(query: URLSearchParams): Promise<void> {
+  /** Play a run's recording again, unless the address is another by the time that it is there. */
+  private async replay(query: URLSearchParams, hash: string): Promise<void> {
     const file = query.get("file")!;
-    const bytes = await fetchRecording(`${query.get("run") ?? ""}@${file}`);
-    if (!this.isShown) return;
+    const coming = fetchRecording(`${query.get("run") ?? ""}@${file}`);
+    const bytes = await coming.catch((error: Error) => {
+      if (location.hash === hash) throw error;
+    });
+    if (!bytes || location.hash !== hash) return;
     history.replaceState(null, "", "#/watch"); // from where Back would lead here again
     await this.app!.take(new File([bytes], file));
   }

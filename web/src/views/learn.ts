@@ -87,7 +87,9 @@ export class Learn {
       button("Stop", () => this.stop()),
       budget,
     );
-    this.line.textContent = `${titleOf(act)}: nothing learned yet.`;
+    const run = this.runs.get(act.id);
+    const known = run ? `best run ${points(run.mean)} points` : "nothing learned yet";
+    this.line.textContent = `${titleOf(act)}: ${known}.`;
   }
 
   stop(): void {
