@@ -33,7 +33,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import make_folder, write_json, write_text
-from retro_agents.ground.processes import stopped_in_order
+from retro_agents.ground.processes import signals_held, stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.judging.levels import playable_levels
@@ -169,14 +169,15 @@ def run_all(
                         waiting.clear()
                 for job in list(running):
                     if job.poll():
-                        running.remove(job)
-                        try:
-                            status = job.finish()
-                            over += 1
-                            tell(job, status, over=f"run {over} of {len(plan)}")
-                        except UserError as error:
-                            refused = error
-                            waiting.clear()
+                        with signals_held():  # without its result it would be played again
+                            running.remove(job)
+                            try:
+                                status = job.finish()
+                                over += 1
+                                tell(job, status, over=f"run {over} of {len(plan)}")
+                            except UserError as error:
+                                refused = error
+                                waiting.clear()
                 played = list(filter(None, (read_result(job.folder) for job in running)))
                 returns = [one["mean_return"] for one in played if one["steps"]]
                 means = {"mean return": fmean(returns)} if returns else {}

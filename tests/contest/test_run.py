@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from jerk.train import main as train_jerk
 from rainbow.train import main as train_rainbow
 from retro_agents.contest.compare import contest_of, remarks
 from retro_agents.contest.match.agent import Agent, resolve
-from retro_agents.contest.match.folder import difference, job_folders
+from retro_agents.contest.match.folder import claim_folder, difference, job_folders
 from retro_agents.contest.match.job import Job
 from retro_agents.contest.run import main, report, run_all, tell
 from retro_agents.games.retro.levels import Level
@@ -288,6 +289,32 @@ def test_a_job_that_is_refused_lets_the_running_ones_end(tmp_path):
     with pytest.raises(UserError, match="no memory is left"):
         run_all(plan, tmp_path, FakeJob, steps=1, workers=2)
     assert FakeJob.ended == [1]
+
+
+class StoppedJob(FakeJob):
+    """Ctrl-C is pressed as it finishes."""
+
+    ended: ClassVar[list[int]] = []
+
+    def finish(self):
+        signal.raise_signal(signal.SIGINT)
+        return super().finish()
+
+
+def test_a_job_that_ctrl_c_finds_at_its_end_is_finished(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run_all([(Level("G", "S"), 1)], tmp_path, StoppedJob, steps=1, workers=1)
+    assert StoppedJob.ended == [1]
+
+
+def test_a_table_of_jobs_that_are_set_aside_is_removed(tmp_path):
+    (tmp_path / "G-S" / "seed-0").mkdir(parents=True)
+    for name in ("contest.json", "result.json", "table.md", "G-S/seed-0/result.json"):
+        (tmp_path / name).write_text("{}")
+    claim_folder(tmp_path, facts_of(name="random"), [])
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
+    aside = "G-S/seed-0.interrupted-1"
+    assert left == [aside, f"{aside}/result.json", "contest.json"]
 
 
 def test_a_contest_does_not_begin_in_the_folder_of_something_else(tmp_path, refused):

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import hashlib
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -213,6 +214,14 @@ def engine_with(image: str) -> str:
         f"neither docker nor podman can fetch {image}: install one, start its engine, or correct "
         "that name"
     )
+
+
+def environment_for_engine(user: int) -> dict[str, str]:
+    """All environment variables of an engine, which finds its images by ours; a container gets
+    none of them. user: who starts it. Podman gives a container other users than this one, who owns
+    the server's folder, unless it is told to keep it, which root may not."""
+    keeps = {"PODMAN_USERNS": "keep-id"} if user else {}
+    return {**keeps, **os.environ}
 
 
 def container(entry: Entry, *, meet: Path, seed: int) -> list[str]:

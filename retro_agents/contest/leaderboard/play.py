@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, final
 
 from retro_agents.contest.leaderboard.confine import begun, can_hide, used
-from retro_agents.contest.leaderboard.entry import Entry, command_of
+from retro_agents.contest.leaderboard.entry import Entry, command_of, environment_for_engine
 from retro_agents.contest.leaderboard.season import Season
 from retro_agents.contest.leaderboard.tape import Taped
 from retro_agents.contest.wire.limits import Limits
@@ -151,8 +151,8 @@ def play(
             ) from None
         entry_seed = secrets.randbits(31)  # one made of the season's seed could give it away
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=entry_seed)
-        # An engine finds its images by ours, of which a container gets nothing.
-        environment = None if image else environment_of(entry, folder, seed=entry_seed)
+        own = environment_of(entry, folder, seed=entry_seed)
+        environment = environment_for_engine(os.geteuid()) if image else own
         server = Server(env, folder / "meet", limits, season.sticky_seed(act, seed))
         began = time.monotonic()
         process, channel = begun(

@@ -109,6 +109,8 @@ def claim_folder(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
         if other:
             for folder in begun:
                 set_aside(folder)
+            for name in ("table.md", "result.json"):  # of these jobs
+                (out / name).unlink(missing_ok=True)
         else:
             facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
     write_json(out / "contest.json", {**facts, "planned": planned})

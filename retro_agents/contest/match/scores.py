@@ -158,7 +158,7 @@ def read_played(out: Path) -> list[Played]:
             raise UserError(f"{folder}/result.json is damaged ({reason}): move it away") from None
     if not found:
         raise UserError(
-            f"{out} holds no results: give a folder that `retro-agents contest run` wrote"
+            f"{out} holds no results yet: give a folder in which `retro-agents contest run` played"
         )
     return sorted(found, key=lambda one: (one.level, one.seed))
 

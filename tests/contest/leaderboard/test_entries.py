@@ -17,7 +17,7 @@ from cartridge.levels.season import open_season
 from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard import result
 from retro_agents.contest.leaderboard import score as scoring
-from retro_agents.contest.leaderboard.entry import command_of, read_entry
+from retro_agents.contest.leaderboard.entry import command_of, environment_for_engine, read_entry
 from retro_agents.contest.leaderboard.net import Net, config_of
 from retro_agents.contest.leaderboard.page import main as page
 from retro_agents.contest.leaderboard.play import Played
@@ -202,6 +202,14 @@ def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
     assert "| – | MIT |" in (board.root / "page.md").read_text()
     assert (docker / "rm").read_text().count(PREFIX) == SEEDS
     assert (docker / "pull").read_text() == IMAGE
+
+
+def test_podman_keeps_the_users_id_unless_that_is_root_or_wants_another(monkeypatch):
+    monkeypatch.delenv("PODMAN_USERNS", raising=False)
+    assert environment_for_engine(1000) == {**os.environ, "PODMAN_USERNS": "keep-id"}
+    assert environment_for_engine(0) == {**os.environ}
+    monkeypatch.setenv("PODMAN_USERNS", "host")
+    assert environment_for_engine(1000) == {**os.environ}
 
 
 def test_an_engine_that_does_not_answer_is_passed_over(board, docker, refused):
