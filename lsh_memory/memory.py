@@ -61,7 +61,7 @@ class Neighbours:
 @dataclass(frozen=True)
 class ActionValues:
     """For each action, the kernel-weighted mean of its neighbours' returns (NaN without any) and
-    the sum of their weights: arrays [A], or [B,A] of a batch."""
+    the sum of their weights: arrays [B,A]."""
 
     values: Floats
     weights: Floats
@@ -141,22 +141,15 @@ class EpisodicMemory:
         returns = np.where(there, self.storage.returns[slots], np.nan).astype(np.float32)
         return Neighbours(slots, cosines, actions, returns)
 
-    def action_values(
-        self, embedding: ArrayLike, k: int = 50, *, within: float = 2.0
+    def action_values_batch(
+        self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0
     ) -> ActionValues:
-        """Values of the actions from the k entries nearest to embedding [F], without those farther
-        from it than `within`.
+        """Values of the actions for each row [B,F], from the k entries nearest to it, without those
+        farther from it than `within`.
 
         Distances d are between vectors of length 1, so opposite ones are 2 apart. The weight of an
         entry is 1 / (d² + δ), δ = 0.001. Source: Pritzel et al., arXiv:1703.01988, eq. 5.
         """
-        rows = self.action_values_batch(np.asarray(embedding)[None], k, within=within)
-        return ActionValues(**{name: row[0] for name, row in vars(rows).items()})
-
-    def action_values_batch(
-        self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0
-    ) -> ActionValues:
-        """`action_values` for each row [B,F]."""
         near = self.query_batch(embeddings, k)
         squares = squares_of(near.cosines)
         counts = (near.slots >= 0) & (squares <= within**2)
@@ -171,8 +164,8 @@ class EpisodicMemory:
     def valued_actions(
         self, embeddings: ArrayLike, k: int = 50, *, within: float = 2.0
     ) -> NDArray[np.int32]:
-        """The action with the largest of `action_values` for each row [B,F] -> [B]; −1 without any
-        near entry."""
+        """The action with the largest of `action_values_batch` for each row [B,F] -> [B]; −1
+        without any near entry."""
         found = self.action_values_batch(embeddings, k, within=within)
         best = np.where(np.isnan(found.values), -np.inf, found.values).argmax(axis=1)
         return np.where((found.weights > 0.0).any(axis=1), best, -1).astype(np.int32)

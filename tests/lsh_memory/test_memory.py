@@ -95,7 +95,7 @@ def test_batches_give_what_single_calls_give(walk):
     one, other = EpisodicMemory(config), EpisodicMemory(config)
     slots = [one.add(*step) for step in zip(steps, actions, returns, strict=True)]
     np.testing.assert_array_equal(other.add_batch(steps, actions, returns), slots)
-    rows, values = other.query_batch(queries, 7), other.action_values_batch(queries, 7)
+    rows = other.query_batch(queries, 7)
     for row, query in enumerate(queries):
         near = one.query(query, 7)
         count = len(near.slots)
@@ -103,7 +103,6 @@ def test_batches_give_what_single_calls_give(walk):
             single, batch = getattr(near, field.name), getattr(rows, field.name)[row]
             np.testing.assert_array_equal(batch[:count], single)
         assert (rows.slots[row, count:] == -1).all()
-        np.testing.assert_array_equal(one.action_values(query, 7).values, values.values[row])
 
 
 def test_action_values_weigh_returns_by_the_kernel():
@@ -112,12 +111,12 @@ def test_action_values_weigh_returns_by_the_kernel():
     memory.add(axes[0], 0, 10.0)
     memory.add(axes[0] + axes[1], 0, 20.0)
     memory.add(axes[0], 1, 7.0)
-    found = memory.action_values(axes[0])
+    found = memory.action_values_batch(axes[:1])
     near, far = 1 / 0.001, 1 / (2 - np.sqrt(2) + 0.001)
-    assert found.values[0] == pytest.approx((10 * near + 20 * far) / (near + far), rel=1e-4)
-    assert found.weights[0] == pytest.approx(near + far, rel=1e-3)
-    assert found.values[1] == pytest.approx(7.0)
-    assert np.isnan(found.values[2]) and found.weights[2] == 0.0
+    assert found.values[0, 0] == pytest.approx((10 * near + 20 * far) / (near + far), rel=1e-4)
+    assert found.weights[0, 0] == pytest.approx(near + far, rel=1e-3)
+    assert found.values[0, 1] == pytest.approx(7.0)
+    assert np.isnan(found.values[0, 2]) and found.weights[0, 2] == 0.0
 
 
 def test_opposite_embeddings_are_no_farther_apart_than_two():
@@ -125,7 +124,7 @@ def test_opposite_embeddings_are_no_farther_apart_than_two():
     memory = EpisodicMemory(dataclasses.replace(SMALL, features=100, capacity=1))
     for x in np.random.default_rng(0).normal(size=(300, 100)):
         memory.add(x, 1, 7.0)
-        assert memory.action_values(-x).values[1] == 7.0
+        assert memory.action_values_batch(-x[None]).values[0, 1] == 7.0
         assert memory.best_actions(-x[None]) == 1
 
 
@@ -156,7 +155,7 @@ def test_actions_are_those_of_the_largest_return_or_value_among_near_entries(wal
 def test_empty_memory_knows_nothing():
     memory = EpisodicMemory(SMALL)
     assert len(memory.query(np.ones(16)).slots) == 0
-    found = memory.action_values(np.ones(16))
+    found = memory.action_values_batch(np.ones((1, 16)))
     assert np.isnan(found.values).all()
     assert memory.query_batch(np.ones((0, 16)), 4).slots.shape == (0, 4)
 
