@@ -67,8 +67,8 @@ class ActorSteps:
     def __init__(self, training: Training, actors: RayActors) -> None:
         self.training, self.actors = training, actors
         self.steps: deque[Step] = deque()
-        self.weight_updates = dict.fromkeys(range(training.config.acting.actors), training.updates)
-        """For each actor, the updates behind the weights that play its next block."""
+        self.weight_updates = {training.env_steps: training.updates}
+        """Version of weights -> the updates behind them."""
         self.lag = 0
 
     def begin(self) -> None:
@@ -78,13 +78,13 @@ class ActorSteps:
         """Returns the next step of a block. When a block is taken, its actor begins another one
         with the current weights, so an actor is at most one block ahead of the learner."""
         if not self.steps:
-            training, (actor, _, block, follows) = self.training, self.actors.next()
+            training, (actor, version, block, follows) = self.training, self.actors.next()
             self.steps.append(block[0]._replace(begins=block[0].begins or not follows))
             self.steps.extend(block[1:])
-            self.lag = training.updates - self.weight_updates[actor]
-            self.weight_updates[actor] = training.updates
-            played = sum(len(step.actions) for step in block)
-            self.actors.order(actor, training.env_steps + played)
+            self.lag = training.updates - self.weight_updates[version]
+            version = training.env_steps + sum(len(step.actions) for step in block)
+            self.weight_updates[version] = training.updates
+            self.actors.order(actor, version)
         return self.steps.popleft()
 
     def summary(self) -> dict[str, float]:

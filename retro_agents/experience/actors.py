@@ -6,11 +6,13 @@ the learner once.
 """
 
 import logging
+import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, final
 
 import numpy as np
@@ -123,9 +125,14 @@ class LocalActor(Generic[A]):
 
 
 class _RayActor:
-    """A process of Ray. Its actor is made with the first block, so that an error is the run's."""
+    """A process of Ray, in the run's working folder where its machine has that: a cluster's are in
+    that of `ray start`. Its actor is made with the first block, so that an error is the run's."""
 
-    def __init__(self, make: Callable[[int, int], Actor], index: int, start: int) -> None:
+    def __init__(
+        self, make: Callable[[int, int], Actor], index: int, start: int, folder: Path
+    ) -> None:
+        with suppress(OSError):
+            os.chdir(folder)
         self.make, self.index, self.start = make, index, start
         self.actor: Actor | None = None
 
@@ -172,7 +179,7 @@ class RayActors:
     def begin(self, index: int, start: int) -> Any:
         """A process of Ray for an actor."""
         remote: Any = self.ray.remote(_RayActor)
-        return remote.options(num_cpus=1).remote(self.make, index, start)
+        return remote.options(num_cpus=1).remote(self.make, index, start, Path.cwd())
 
     def order(self, actor: int, version: int) -> None:
         """See `Actors`. Weights of a version are put into Ray's store once."""

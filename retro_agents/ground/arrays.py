@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, final
 import numpy as np
 import zstandard
 
-from retro_agents.ground.errors import Damaged
+from retro_agents.ground.errors import Damaged, UserError, limit_of
 from retro_agents.ground.memory import check_memory
 
 PIECE = 8 * 2**20  # bytes per piece
@@ -113,6 +113,8 @@ class StoredArrays(Mapping[str, np.ndarray]):
             *(OSError, ValueError, zstandard.ZstdError),
             *(RecursionError, MemoryError, OverflowError),
         ) as error:
+            if limit := limit_of(error):
+                raise UserError(f"{stored.path} cannot be read: {limit}") from None
             raise Damaged(
                 f"checkpoint file {stored.path} is damaged ({error}); use another checkpoint",
                 stored.path.parent,

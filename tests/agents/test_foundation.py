@@ -171,6 +171,7 @@ def full(*_):
     [
         ("retro_agents.ground.memory.free_memory", lambda: 0.0, r"for .*returns\.npy\.zst: "),
         ("safetensors.torch.load", full, "is left"),
+        ("zstandard.ZstdDecompressor", full, "is left"),
     ],
 )
 def test_a_lack_of_memory_sets_no_checkpoint_aside(name, value, says, tmp_path, monkeypatch):

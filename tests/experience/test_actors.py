@@ -4,12 +4,13 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from retro_agents.experience.actors import ActorSettings, LocalActor, ray_actors
+from retro_agents.experience.actors import ActorSettings, LocalActor, _RayActor, ray_actors
 from retro_agents.ground.cluster import patiently
 from retro_agents.ground.errors import UserError
 from tests.experience.counting_actors import Counter, mistaken
@@ -50,6 +51,14 @@ def test_an_actor_here_has_the_newest_weights():
     assert [here.next().version, here.next().block["number"]] == [3, 2]
     here.order(0, 7)
     assert here.next().version == 7
+
+
+def test_an_actors_process_is_in_the_runs_folder_where_its_machine_has_that(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    for name in ("run", "none"):
+        _RayActor(Counter, 0, 0, tmp_path / name)
+        assert Path.cwd() == tmp_path / "run"
 
 
 def check_lives(taken, *, deaths):

@@ -11,7 +11,7 @@ import rainbow.train
 from rainbow.actors import Actor, ActorSteps
 from rainbow.learner import epsilon_ladder
 from rainbow.train import run
-from rainbow.training import Training
+from rainbow.training import Step, Training
 from retro_agents.experience.actors import ActorBlock
 from retro_agents.experience.replay import FINAL
 from retro_agents.ground.arrays import whole
@@ -123,6 +123,24 @@ def test_what_follows_a_lost_block_is_no_part_of_what_was_before_it():
     )
     for name, values in vars(expected).items():
         np.testing.assert_array_equal(np.asarray(getattr(found, name)), np.asarray(values), name)
+
+
+def test_the_lag_is_that_of_the_weights_that_a_restarted_actor_was_given():
+    """The second one died, and the newest weights played what it owed."""
+    training = Training(replaced(QUICK, actors=2), 2)
+    block = [Step([], [0, 0], *[()] * 5, first=0, begins=False)]
+    turns, versions, lags = iter((0, 0, 0, 0, 1)), [0], []
+    actors = SimpleNamespace(
+        next=lambda: ActorBlock(next(turns), versions[-1], block),
+        order=lambda actor, version: versions.append(version),
+        restarts=1,
+    )
+    taken = ActorSteps(training, actors)
+    for _ in range(5):
+        training.env_steps += len(taken.wait().actions)
+        lags.append(taken.summary()["policy_lag"])
+        training.updates += 3
+    assert lags == [0, 3, 3, 3, 3]
 
 
 @pytest.mark.timeout(300 * KILLS)
