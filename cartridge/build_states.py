@@ -3,19 +3,24 @@
 A state is saved on the act's first frame under control, so frame_counter is near 0. The files are
 gzip without a time stamp: the same ROM gives the same bytes."""
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import stable_retro
 
 from cartridge.levels.splits import level_names
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.ground.errors import Parser, UserError, command
+
+if TYPE_CHECKING:
+    import stable_retro
 
 INTEGRATION = Path(__file__).parent / "integration"
 FOLDER = INTEGRATION / GAME
@@ -38,6 +43,8 @@ def boot(game: str = GAME, *, integration: Path = INTEGRATION) -> stable_retro.R
         raise UserError(
             f"no ROM at {integration / game / 'rom.md'}: build it with `make -C cartridge`"
         )
+    import stable_retro  # only the emulator needs it
+
     stable_retro.data.Integrations.add_custom_path(str(integration))
     env = stable_retro.make(
         game,

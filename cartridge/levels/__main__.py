@@ -83,7 +83,8 @@ def new(seeds: range, out: Path) -> None:
     for path in make_all(seeds, out=out):
         print(path)
     if not has_compiler():
-        print(f"runs only without an emulator: a ROM needs a checkout, {COMPILER} and make")
+        needs = f"a checkout, stable-retro, {COMPILER} and make"
+        print(f"runs only without an emulator: a ROM needs {needs}")
 
 
 def seed_range(text: str) -> range:
@@ -102,15 +103,6 @@ def gallery(out: Path | None) -> None:
     from cartridge.levels.generator import all_acts
 
     print(write_gallery(all_acts(), path=out or GALLERY))
-
-
-def film(out: Path | None, recording: Path | None) -> None:
-    """Film the oracle in three zones: a .gif, or an .mp4 of 30 frames a second."""
-    from cartridge.levels.film import FILM, ending, oracle, write_film
-    from cartridge.levels.generator import all_acts
-
-    path = out or (recording.with_suffix(".gif") if recording else FILM)
-    print(write_film(ending(recording) if recording else oracle(all_acts()), path=path))
 
 
 @command
@@ -146,13 +138,8 @@ def main() -> None:
         help="folder for the games' folders; played from cartridge/integration only",
     )
     tools.add_parser("gallery", help=gallery.__doc__).add_argument("--out", type=Path)
-    filmed = tools.add_parser("film", help=film.__doc__)
-    filmed.add_argument("--out", type=Path)
-    filmed.add_argument(
-        "--recording", type=Path, help="film the last seconds of this .bk2 instead of the oracle"
-    )
     args = vars(parser.parse_args())
-    tools_here = (emit, pack, preview, prove, references, likeness, new, gallery, film)
+    tools_here = (emit, pack, preview, prove, references, likeness, new, gallery)
     calls = {f.__name__: f for f in tools_here}
     calls[args.pop("tool")](**args)
 

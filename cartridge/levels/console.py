@@ -1,20 +1,23 @@
 """The game in the emulator, played frame by frame; by stable-retro's emulator directly."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import stable_retro
 from numpy.typing import NDArray
-from stable_retro.data import Integrations
 
 from cartridge.levels.splits import level_names
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.engine import POINTS
+
+if TYPE_CHECKING:
+    import stable_retro  # only the emulator needs it
 
 INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4
@@ -44,7 +47,7 @@ class Status(NamedTuple):
     """Bit i: the switch with id i was touched."""
 
     @classmethod
-    def of(cls, variables: Mapping[str, int]) -> "Status":
+    def of(cls, variables: Mapping[str, int]) -> Status:
         """The status from the integration's variables."""
         v = variables
         return cls(
@@ -86,6 +89,8 @@ class Console:
 
     def start(self, level: str) -> Status:
         """Begin a level, named like 'BrambleWood.Act1'."""
+        from stable_retro.data import Integrations
+
         self.env.load_state(level, Integrations.ALL)
         self.env.reset()
         self._held = None
@@ -128,11 +133,14 @@ class Console:
 @contextmanager
 def open_console() -> Iterator[Console]:
     """An emulator with the game, closed at the end."""
-    Integrations.add_custom_path(str(INTEGRATION))
+    import stable_retro
+
+    kinds = stable_retro.data.Integrations
+    kinds.add_custom_path(str(INTEGRATION))
     env = stable_retro.make(
         GAME,
         state=level_names()[0],
-        inttype=Integrations.ALL,
+        inttype=kinds.ALL,
         render_mode="rgb_array",
         use_restricted_actions=stable_retro.Actions.ALL,
     )

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
@@ -99,8 +100,10 @@ def build(acts: list[Act], folder: Path) -> Iterator[Path]:
 
 
 def has_compiler() -> bool:
-    """Whether ROMs can be built: from the sources, which an installed package lacks."""
-    return all(map(which, (COMPILER, "make"))) and (CARTRIDGE / "Makefile").is_file()
+    """Whether ROMs and their states can be built: from the sources, which an installed package
+    lacks, and with the emulator."""
+    tools = all(map(which, (COMPILER, "make"))) and find_spec("stable_retro") is not None
+    return tools and (CARTRIDGE / "Makefile").is_file()
 
 
 def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:

@@ -60,8 +60,8 @@ class Filmed:
         if self.filming:
             # envs.levels may already show the next level, which another part's step begins.
             level = infos["episode_record"]["level"][0].rpartition(":")[2]
-            films = self.folder.glob("[0-9]*-*.mp4")
-            number = max((int(path.name.partition("-")[0]) for path in films), default=0) + 1
+            firsts = [path.name.partition("-")[0] for path in self.folder.glob("*-*.mp4")]
+            number = max((int(first) for first in firsts if first.isdecimal()), default=0) + 1
             path = self.folder / f"{number:04d}-{level}.mp4"
             try:
                 write_video(path, self.frames, fps=FPS, scale=3)

@@ -146,7 +146,7 @@ def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 def main(argv: Sequence[str] | None = None) -> None:
     """Draw the plot that the command line describes."""
     config = parse_command(PlotConfig, argv, command="retro-agents plot")
-    labels = config.label or tuple(run.name for run in config.runs)
+    labels = config.label or tuple(run.absolute().name for run in config.runs)
     if not config.label and len(set(labels)) < len(set(config.runs)):
         labels = tuple(map(str, config.runs))
     if len(labels) != len(config.runs):

@@ -1,4 +1,4 @@
-"""What is drawn, where the engine looks for it, and what the gallery and the film show of it."""
+"""What is drawn, where the engine looks for it, and what the gallery shows of it."""
 
 import dataclasses
 import re
@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from cartridge.levels import drawing, film, gallery, preview
+from cartridge.levels import drawing, gallery, preview
 from cartridge.levels.art.sprites import sprite_frames
 from cartridge.levels.cells import CELL, Act, Cell, Shape, Spawn, SpawnKind
 from cartridge.levels.console import Status
@@ -93,16 +93,11 @@ def test_rare_objects_make_a_moment_interesting_but_neither_rings_nor_the_ends_o
     assert gallery.interest(flooded, at(4000), worth) == 1 + gallery.WET
 
 
-def test_richest_act_and_window_hold_what_there_is_to_see():
+def test_richest_act_of_a_zone_has_most_kinds_of_objects():
     plain = act_with(Spawn(100, 384, SpawnKind.WALKER), Spawn(200, 384, SpawnKind.WALKER))
     rich = act_with(Spawn(100, 384, SpawnKind.WALKER), Spawn(200, 384, SpawnKind.LOOP), number=2)
     other_zone = dataclasses.replace(rich, zone=1)
     assert gallery.richest([plain, rich, other_zone], "BrambleWood") is rich
-    act = act_with(*(Spawn(3000 + 50 * i, 384, kind) for i, kind in enumerate(SpawnKind)))
-    track = [at(40 + 2 * i, i) for i in range(2900)]
-    start = film.best_window(track, act, frames=600)
-    assert track[start].x < 3000
-    assert track[start + 599].x > 3000 + 50 * 18
 
 
 def test_pictures_are_written_as_drawn_in_a_grid_filled_up_with_black(tmp_path):
@@ -115,37 +110,11 @@ def test_pictures_are_written_as_drawn_in_a_grid_filled_up_with_black(tmp_path):
     np.testing.assert_array_equal(read[:, :, ::-1], sheet)
 
 
-def unasked():
-    """Shots that nobody should want."""
-    pytest.fail("played before the place was tried")
-    yield
-
-
 @pytest.mark.parametrize(
-    ("write", "name", "words"),
-    [
-        (gallery.write_gallery, "a.jpg", "ends in .png"),
-        (gallery.write_gallery, "file/a.png", "it is a file; give a folder"),
-        (film.write_film, "a.txt", "ends in .gif or .mp4"),
-        (film.write_film, "file/a.gif", "it is a file; give a folder"),
-    ],
+    ("name", "words"),
+    [("a.jpg", "ends in .png"), ("file/a.png", "it is a file; give a folder")],
 )
-def test_an_unwritable_place_is_refused_before_anything_is_played(tmp_path, write, name, words):
+def test_an_unwritable_place_is_refused_before_anything_is_played(tmp_path, name, words):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=f"cannot write .*{words}"):
-        write(unasked(), path=tmp_path / name)
-
-
-def test_film_of_a_recording_is_its_last_seconds_as_gif(monkeypatch, tmp_path, capfd):
-    (tmp_path / "a.bk2").write_text("none")
-    with pytest.raises(UserError, match=r"not a \.bk2"):
-        film.write_film(film.ending(tmp_path / "a.bk2"), path=tmp_path / "a.gif")
-    assert capfd.readouterr().err == "" and not (tmp_path / "a.gif").exists()
-    monkeypatch.setattr(film, "screens", lambda path: iter(range(2000)))
-    assert [int(shot) for shot in film.ending(Path("a.bk2"))] == list(range(1280, 2000, 2))
-    shots = (np.full((224, 320, 3), 8 * i, np.uint8) for i in range(12))
-    path = film._write_gif(tmp_path / "a.gif", shots)
-    assert path.read_bytes().startswith(b"GIF89a")
-    moving = cv2.VideoCapture(str(path))
-    assert sum(moving.grab() for _ in range(10)) == 6
-    moving.release()
+        gallery.write_gallery([], path=tmp_path / name)

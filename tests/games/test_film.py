@@ -53,6 +53,15 @@ def test_first_rows_episodes_are_filmed_as_often_as_asked(tmp_path):
     reader.close()
 
 
+def test_a_film_of_the_users_own_beside_them_ends_nothing(tmp_path):
+    (tmp_path / "videos").mkdir()
+    (tmp_path / "videos/2nd-best.mp4").touch()
+    with filmed(tmp_path, 1, video_every=100) as envs:
+        play(envs, 10)
+    names = sorted(path.name for path in (tmp_path / "videos").iterdir())
+    assert [name[:5] for name in names] == ["0001-", "2nd-b"]
+
+
 def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path, capsys):
     image, over = np.zeros((1, 3, 16, 16), np.uint8), np.ones(1, bool)
     infos = {"final_obs": image, "episode_record": {"level": np.array(["coinrun:5"])}}

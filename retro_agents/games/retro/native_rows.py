@@ -148,6 +148,8 @@ class Rows:
         turns, game = self.turns[i], self.games.game[i]
         turns.steps = int(game["level_steps"])
         turns.played = bool(game["steps"])
+        if level is not None:
+            turns.leave()
         self.levels[i] = turns.next() if level is None else level
         game["level_steps"] = turns.steps
         self.games.start(i, self.levels[i])

@@ -43,6 +43,8 @@ def register_levels() -> None:
     made."""
     for split in sorted(SPLITS.glob("*.csv")):
         first, _, rest = split.stem.partition("-")
+        if first not in FAMILIES:  # a user's own list, which --levels takes by its name
+            continue
         _register(f"{FAMILIES[first]}/{rest}-v0", split.stem)
         with split.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):

@@ -37,7 +37,10 @@ def main() -> None:
             reason = "is a folder" if recording.is_dir() else "does not exist"
             raise UserError(f"{recording} {reason}: give .bk2 files, such as a contest's")
         film = arguments.out / name if arguments.out else recording.with_suffix(".mp4")
-        print(write_video(film, screens(recording), scale=arguments.scale))
+        if film.exists():  # such as the one that `evaluate --video` made of it
+            print(f"{film} is kept: remove it, or give another --out, to film {recording} again")
+        else:
+            print(write_video(film, screens(recording), scale=arguments.scale))
 
 
 if __name__ == "__main__":

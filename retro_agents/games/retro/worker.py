@@ -109,8 +109,11 @@ def run_worker(connection: Connection, setup: dict[str, Any], index: int) -> Non
         except Exception:  # such as the connection's end
             tell(connection, "error", traceback.format_exc())
         finally:
-            if env is not None:
-                env.close()
+            try:
+                if env is not None:
+                    env.close()
+            except UserError as error:  # the recording; the parent no longer listens
+                print(f"error: {error}", file=sys.stderr, flush=True)
 
 
 def main() -> None:

@@ -57,6 +57,10 @@ class Turns:
         self.index = self.steps = 0
         self.fresh, self.played = True, False
 
+    def leave(self) -> None:
+        """Begin an episode on a level that is named: a turn without a step remains the next one."""
+        self.fresh, self.played = self.fresh or not self.played, False
+
     def next(self) -> Level:
         """The level of the next episode; the last one again if no step was played since."""
         if self.rotate_every == 0 and self.played and not self.fresh:
@@ -81,7 +85,7 @@ class LevelRotation(Stateful):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Start options["level"], or else the next level, which after a new seed is the first."""
         if options is not None and "level" in options:
-            self.turns.played = False
+            self.turns.leave()
             return self.env.reset(seed=seed, options=options)
         if seed is not None:
             self.turns.restart()

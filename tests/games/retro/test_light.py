@@ -33,6 +33,15 @@ env.reset(seed=0)
 assert env.step(env.action_space.sample())[0].shape == (224, 320, 3)
 env.close()
 """
+EXPERT = """
+from cartridge.levels import fresh
+from cartridge.levels.expert import Expert
+from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.levels import parse_levels
+Expert(parse_levels("BrambleWood.Act1"), EnvConfig())
+fresh.which = str  # as if the console's compiler were installed
+assert not fresh.has_compiler()
+"""
 
 
 def alone(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -41,7 +50,7 @@ def alone(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("code", [BY_NAME, CONTESTS], ids=["names", "contest"])
+@pytest.mark.parametrize("code", [BY_NAME, CONTESTS, EXPERT], ids=["names", "contest", "expert"])
 def test_the_game_needs_no_more_than_the_base(code, tmp_path):
     done = alone(code, str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")

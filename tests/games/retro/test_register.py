@@ -11,6 +11,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from gymnasium.wrappers import vector
 from PIL import Image
 
+from retro_agents.games.retro import register
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
@@ -191,6 +192,14 @@ def test_every_level_of_the_splits_is_registered():
     names = {name for name in gymnasium.registry if "/" in name}
     assert {"BrambleDash/BrambleWood.Act1-v0", "SonicTheHedgehog/GreenHillZone.Act2-v0"} <= names
     assert sum(name.startswith("BrambleDash/") for name in names) == 58 + 2  # splits
+
+
+def test_a_users_own_list_among_the_splits_is_no_error(monkeypatch):
+    names = {*gymnasium.registry}
+    Path("mine.csv").write_text(f"game,state\n{GAME},BrambleWood.Act3\n")
+    monkeypatch.setattr(register, "SPLITS", Path.cwd())
+    register.register_levels()
+    assert names == {*gymnasium.registry}
 
 
 def test_a_split_is_one_name_and_its_levels_are_drawn_by_the_seed():

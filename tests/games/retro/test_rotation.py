@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from retro_agents.games.retro.config import EnvConfig
@@ -69,6 +70,17 @@ def test_without_rotation_levels_come_in_turn_and_a_single_one_is_never_cut(two_
     ends = [env.step(0)[3] for _ in range(25)]
     env.close()
     assert ends == [False] * 24 + [True]
+
+
+def test_a_level_that_is_named_skips_none_of_a_rows_own(either):
+    level, config = either
+    levels = [level, Level(level.game, "BrambleWood.Act2")]
+    other = Level(level.game, "RustCavern.Act2")
+    with closing(make_vec(levels, config, num_envs=1)) as envs:
+        envs.reset()
+        envs.reset(options={"levels": [other]})  # before any step on the first one
+        envs.step(np.array([1]))
+        assert envs.reset()[1]["level"] == [str(level)]
 
 
 def test_rotation_resumes_exactly_in_fresh_processes(two_games):

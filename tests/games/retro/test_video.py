@@ -1,5 +1,6 @@
 """Recordings play back to the very screens that were seen."""
 
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +122,17 @@ def test_a_recording_that_cannot_be_written_is_one_line(either, tmp_path):
     env.close()
 
 
+def test_a_recording_that_cannot_be_written_as_a_worker_closes_is_one_line(
+    bramble, tmp_path, capfd
+):
+    with closing(make_vec([bramble[0]], bramble[1], num_envs=1, record_dir=tmp_path)) as envs:
+        envs.reset()
+        envs.step(np.array([1]))
+        shutil.rmtree(tmp_path / "env-00")
+    (said,) = capfd.readouterr().err.splitlines()
+    assert said.startswith(f"error: cannot write {tmp_path}")
+
+
 def walk(env, steps):
     for _ in range(steps):
         *_, truncated, _ = env.step(1)
@@ -175,6 +187,20 @@ def test_a_film_has_every_frame_and_leaves_nothing_where_it_is_broken_off(tmp_pa
     with pytest.raises(KeyboardInterrupt):
         write_video(tmp_path / "film.mp4", frames())
     assert [child.name for child in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_film_that_is_there_is_kept(bramble, tmp_path, monkeypatch, capsys):
+    level, config = bramble
+    with closing(make_env(level, config, record_dir=tmp_path)) as env:
+        env.reset()
+        env.step(1)
+    (recording,) = tmp_path.glob("*.bk2")
+    film = recording.with_suffix(".mp4")
+    film.write_bytes(b"mine")
+    monkeypatch.setattr("sys.argv", ["film", str(recording)])
+    video.main()
+    assert film.read_bytes() == b"mine"
+    assert capsys.readouterr().out.startswith(f"{film} is kept: remove it")
 
 
 def test_a_folder_that_is_none_is_refused_in_one_line(tmp_path, bramble):
