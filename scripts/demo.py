@@ -66,7 +66,7 @@ class DemoConfig:
     search_steps: Count = 200_000
     """Agent steps of JERK's search, which uses no images."""
     net_steps: Count = 40_000
-    """Agent steps of PPO2, whose net starts from random weights and learns from what it sees."""
+    """Agent steps of PPO2, which starts from random weights and learns from images."""
     episodes: Count = 20
     """Episodes of each player that does not learn."""
     film: bool = field(True, needs=("imageio", "imageio_ffmpeg"))
