@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import yaml
+
 from lab.studies.procgen_pages import HERE, course_page, entry_page, texts
 from lab.studies.published import published_page
 from lab.studies.report import (
@@ -28,6 +30,7 @@ from retro_agents.games.retro.bramble import GAME, REFERENCES
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.ground import statistics
 from retro_agents.ground.files import write_text
+from retro_agents.ground.results import ROOT
 from retro_agents.ground.statistics import Runs
 from retro_agents.judging.tables import number, records, table
 from retro_agents.sweeps.study import level_names, read_study, short
@@ -74,11 +77,32 @@ def notes(name: str, results: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def speed_page() -> str:
-    """The page of all benchmarks, with a section each."""
+    """The page of all benchmarks: a summary, and a section each."""
+    results = results_in("lab/benchmarks/results")
     parts = ["What each case times: [cases](../contribute/benchmarks.md#what-the-benchmarks-time)."]
-    for name, result in results_in("lab/benchmarks/results").items():
+    parts += ["## Summary", records(summary(results))]
+    for name, result in results.items():
         parts += [f"## {name}", origin(result), *row_tables(result["rows"])]
     return document("Speed", "lab/benchmarks/results", *parts)
+
+
+def summary(results: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The rows that lab/benchmarks/summary.yaml names, with their aims."""
+    found: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+    for name, result in results.items():
+        for row in result["rows"]:
+            own = f"{name}/{next(iter(row.values()))}"
+            found |= {f"{own} {metric}": (content, row) for metric, content in row.items()}
+            found[own] = row.get("value"), row
+    named = yaml.safe_load((ROOT / "lab/benchmarks/summary.yaml").read_text(encoding="utf-8"))
+    rows = [(text, *found[key]) for key, text in named.items()]
+    return [{"": text, "measured": number(of), "aim": aim(row)} for text, of, row in rows]
+
+
+def aim(row: Mapping[str, Any]) -> str:
+    """What a row's value was to reach; "" if nothing."""
+    signs = {"at_most": "≤", "at_least": "≥", "aim": "≥"}
+    return " ".join(f"{signs[name]} {number(row[name])}" for name in row if name in signs)
 
 
 def row_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:

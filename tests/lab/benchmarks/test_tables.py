@@ -1,13 +1,10 @@
 """The rows that each benchmark makes of made-up measurements."""
 
-import json
 from argparse import Namespace
 
 import pytest
 
 from lab.benchmarks import backends, lsh_memory, ppo2, rainbow, rllib
-from lab.benchmarks.cases import RESULTS
-from tests.runs import ROOT
 
 RAINBOW = {  # the parts of one setting: an update of 8 + 2 ms, all else 1 ms
     "replay": {
@@ -105,12 +102,3 @@ def test_rainbows_bound_is_the_learners_own_time_where_cores_are_many_else_all_c
     # 2 updates of 8 + 2 ms, act, add and the workers' messages: 23 ms for 8 agent steps.
     assert rainbow.bound(RAINBOW, "bf16-1", cores=2) == pytest.approx(8 / 0.023)
     assert rainbow.bound(RAINBOW, "bf16-1", cores=1) == pytest.approx(8 / 0.028)
-
-
-def test_page_has_the_stored_ratio():
-    rows = json.loads((RESULTS / "ppo2_fp32.json").read_text())["rows"]
-    stored = {found["ratio"]: found["value"] for found in rows if "ratio" in found}
-    page = (ROOT / "docs/contribute/benchmarks.md").read_text()
-    row = "| the same on a CPU without bf16, in fp32"
-    (line,) = (line for line in page.splitlines() if row in line)
-    assert line.split("|")[2].strip() == f"{stored['ppo2/sb3_usual']:.2f}"
