@@ -185,7 +185,8 @@ class PPO2Config:
             raise UserError("--novelty is for the contest's reward, which Procgen lacks: try --rnd")
         if self.self_imitation and self.recurrent != "none":
             raise UserError(
-                "--self-imitation remembers no states of a recurrent net: leave out one of both"
+                "--self-imitation remembers no states of a recurrent net: give --self-imitation 0, "
+                "or leave out --recurrent"
             )
         least = num_envs * (self.rollout_steps + max(self.env.spec().steps_back) + 4)
         if self.self_imitation and self.self_imitation_size < least:

@@ -1,11 +1,14 @@
 """Self-imitation: actions of earlier episodes are learned where they returned more than expected.
 
-Source: Oh et al., arXiv:1806.05635, with the numbers of its authors' program. Differs: new steps
-get their priorities by the values with which they were played.
+Source: Oh et al., arXiv:1806.05635; ALPHA, BETA, VALUE_WEIGHT and LARGEST_GAIN are those of its
+authors' program. Differs from that program: the loss is a mean over all drawn steps, as in the
+paper, not over those that gain; it has no entropy bonus, and cuts neither priorities nor errors of
+the values at LARGEST_GAIN; episodes that earn nothing are remembered too; new steps get their
+priorities by the values with which they were played.
 """
 
 from itertools import accumulate
-from math import prod
+from math import inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +49,8 @@ class Imitation(Replay):
         """Newest steps of an episode that can be drawn when it ends."""
         what = f"a memory of {size:,} steps"
         advice = "give a smaller --self-imitation-size"
-        with memory_for(what, instead=advice, size=size * (prod(frame) + BESIDE)):
+        used = min(size, config.run.timesteps) * (prod(frame) + BESIDE)
+        with memory_for(what, instead=advice, size=used):
             super().__init__(
                 size,
                 num_envs,
@@ -62,8 +66,10 @@ class Imitation(Replay):
         self.gamma = config.gamma
         self.rng = np.random.default_rng([config.run.seed, num_envs])
 
-    def remember(self, rollout: Rollout, *, scale: float) -> None:
-        """Adds a rollout. scale: divides its rewards where values are learned."""
+    def remember(self, rollout: Rollout, *, scale: float, limit: float = inf) -> None:
+        """Adds a rollout. scale: divides its rewards where values are learned, which are then cut
+        at ± limit."""
+        earned = rollout.rewards.clip(-limit * scale, limit * scale)
         frames = rollout.obs[..., -self.frames.shape[1] :].permute(0, 1, 4, 2, 3).cpu().numpy()
         actions = rollout.actions.cpu().numpy()
         values = rollout.values.view(*actions.shape, -1)[..., 0].cpu().numpy()  # of the rewards
@@ -72,8 +78,7 @@ class Imitation(Replay):
             slots, ages = self.heads.copy(), self.episode_ages.copy()
             self.values[rings + slots] = values[t]
             terminated, truncated = rollout.terminated[t], ended & ~rollout.terminated[t]
-            rewards = rollout.rewards[t]
-            complete = self.add(frames[t], actions[t], rewards, terminated, truncated, frames[t])
+            complete = self.add(frames[t], actions[t], earned[t], terminated, truncated, frames[t])
             self.tree.set(complete, 0.0)  # until the episode has ended
             for env in np.flatnonzero(ended):
                 back = np.arange(min(ages[env] + 1, self.longest))

@@ -184,8 +184,9 @@ class Learner:
             loss = self.config.self_imitation * (losses * weights[rows]).sum() / len(returns)
             return list(torch.autograd.grad(loss, self.parameters, materialize_grads=True)), {}
 
-        parts = -(-len(returns) // self.cached_rows)
-        ends = np.linspace(0, len(returns), max(parts, self.threads.count) + 1).astype(int).tolist()
+        least = self.threads.count * max(self.config.microbatches, 1)
+        parts = min(max(-(-len(returns) // self.cached_rows), least), len(returns))
+        ends = np.linspace(0, len(returns), parts + 1).astype(int).tolist()
         rows = [slice(*part) for part in pairwise(ends)]
         self.threads.backward(work, rows, parameters=self.parameters)
         self._step({})

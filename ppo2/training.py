@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ppo2.learner import Learner
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.novelty import Novelty
 from retro_agents.experience.on_policy import OnPolicy
+from retro_agents.experience.return_scale import LIMIT
 from retro_agents.experience.rnd import RND
 from retro_agents.experience.rollouts import Batch
 from retro_agents.experience.values import endless_advantages
@@ -58,7 +60,10 @@ class Training(OnPolicy):
         self.imitation = None
         if config.self_imitation > 0.0:
             if self.size > 1:
-                raise UserError("--self-imitation remembers in one process: start one")
+                raise UserError(
+                    "--self-imitation remembers in one process: start one, or give "
+                    "--self-imitation 0"
+                )
             self.imitation = Imitation(config, num_envs)
         self.novelty = Novelty() if config.novelty > 0.0 else None
         self.rnd = None
@@ -100,8 +105,10 @@ class Training(OnPolicy):
         if self.imitation is None:
             return {}
         config, collector = self.config, self.collector
-        scale = collector.return_scale.deviation if config.normalise_returns else 1.0
-        self.imitation.remember(collector.rollout, scale=scale)
+        scale, limit = 1.0, inf
+        if config.normalise_returns:
+            scale, limit = collector.return_scale.deviation, LIMIT
+        self.imitation.remember(collector.rollout, scale=scale, limit=limit)
         rows = collector.num_envs * config.rollout_steps // config.minibatches
         means = [0.0]
         for _ in range(config.self_imitation_batches):

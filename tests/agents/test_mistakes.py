@@ -92,7 +92,10 @@ OWN = {
         (RND_BY_RUNS, "--rnd learns"),
         (["--adam-epsilon", "0"], "--adam-epsilon 0.0: expected a finite number above 0"),
         (["--self-imitation-size", "9"], "no effect without --self-imitation"),
-        (["--self-imitation=1", "--recurrent=gru", "--sequence-steps=3"], "leave out one of both"),
+        (
+            ["--self-imitation=1", "--recurrent=gru", "--sequence-steps=3"],
+            "give --self-imitation 0, or leave out --recurrent",
+        ),
         (["--self-imitation", "1", "--self-imitation-size", "9"], "too short for"),
         (
             ["--num-envs", "1", "--rollout-steps", "4", "--minibatches", "4"],

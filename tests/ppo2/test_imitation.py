@@ -66,6 +66,39 @@ def test_an_episode_longer_than_the_memory_leaves_its_newest_steps():
     np.testing.assert_array_equal(returns, held.returns[batch.indices])
 
 
+def test_rewards_are_cut_where_those_that_values_learn_are():
+    training = Training(tiny("ppo2", "--self-imitation", 1, "--rollout-steps", 200), 2)
+    collector = training.collector
+    rollout = collector.rollout
+    rollout.rewards[-1], rollout.ended[-1], rollout.terminated[-1] = 5.0, True, True
+    scaled = collector.rewards(scaled=True)
+    assert scaled.max() == 10.0 < 5.0 / collector.return_scale.deviation
+    training.imitate()
+    largest = training.imitation.returns.max() / collector.return_scale.deviation
+    np.testing.assert_allclose(largest, scaled.max(), rtol=1e-5)
+
+
+def test_a_minibatch_may_have_fewer_steps_than_there_are_threads():
+    flags = [*FLAGS.split(), "--torch-threads", "5", "--microbatches", "2"]
+    training = Training(tiny("ppo2", *flags), 2)
+    for rollout in rollouts(4):
+        training.imitation.remember(rollout, scale=1.0)
+    batch, returns = training.imitation.draw(3)
+    assert (training.learner.imitate(batch, returns + np.float32(9.0)) > 0.0).all()
+
+
+def test_a_short_run_asks_for_the_memory_of_its_own_steps(monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        "retro_agents.ground.device.check_memory",
+        lambda size, what, **_: asked.update({what: size}),
+    )
+    for steps in (100, 1000):
+        Training(tiny("ppo2", "--self-imitation", 1, "--timesteps", steps), 2)
+        asked[steps] = asked.pop("a memory of 200,000 steps")
+    assert asked[1000] == 10 * asked[100]
+
+
 def test_losses_are_those_of_the_paper():
     logp = torch.tensor([-1.0, -2.0, -3.0], requires_grad=True)
     values = torch.tensor([0.5, 0.0, 3.0], requires_grad=True)
