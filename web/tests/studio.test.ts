@@ -65,12 +65,14 @@ onPage("the run that was opened last is shown, whichever answer comes last", "",
 });
 
 onPage("metrics that a run writes later are offered", "", async (page) => {
-  await page.route(/api\/columns/, (route) => route.fulfill({ json: ["episodes/r"] }), {
-    times: 1,
-  });
+  let early = true;
+  await page.route(/api\/columns/, (route) =>
+    early ? route.fulfill({ json: ["episodes/r"] }) : route.continue(),
+  );
   await answering(page, (runs) => runs);
   await page.getByLabel("Draw ppo2-0").check();
   await page.getByText("Metrics (1)").waitFor();
+  early = false;
   await page.getByText(/Metrics \([2-9]\)/).waitFor();
 });
 
