@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.statistics import CONFIDENCE
+from retro_agents.ground.statistics import t_quantile
 from retro_agents.run.config import flat
 from retro_agents.run.metrics import zone_of
 from retro_agents.run.plot import smooth
@@ -136,13 +136,11 @@ def thinned(curve: Curve) -> Curve:
 
 def together(curves: Sequence[Curve]) -> dict[str, list[float]]:
     """The mean of the curves of several seeds where all are known, with Student's t interval."""
-    from scipy import stats
-
     first, last = max(c[0][0] for c in curves), min(c[0][-1] for c in curves)
     grid = np.linspace(first, last, 200 if first <= last else 0)
     rows = np.array([np.interp(grid, *curve) for curve in curves])
     mean, count = rows.mean(0), len(rows)
-    half = stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1) * rows.std(0, ddof=1) / count**0.5
+    half = t_quantile(count - 1) * rows.std(0, ddof=1) / count**0.5
     found = {"x": grid, "y": mean, "low": mean - half, "high": mean + half}
     return {name: values.tolist() for name, values in found.items()}
 
