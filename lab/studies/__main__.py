@@ -17,13 +17,14 @@ from rich.console import Console
 
 from lab.studies import report, tables
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import make_folder, write_text
+from retro_agents.ground.files import write_text
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.ranges import Count, Natural
 from retro_agents.ground.results import read_result, store, write_result
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import preset_names
 from retro_agents.run.fields import positional
+from retro_agents.sweeps.config import make_out
 from retro_agents.sweeps.launcher import left, work
 from retro_agents.sweeps.study import Kind, Study, read_study, shell_words
 
@@ -130,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if config.write and config.study not in preset_names(HERE):
         raise UserError("--write stores the project's own studies; yours is in --out")
     out = config.out or Path("runs/studies") / name
-    make_folder(out)
+    make_out(out)
     say = Console(soft_wrap=True, markup=False).print
     there = report.collect(study, out)  # raises UserError for runs that were made otherwise
     todo = left(study, study.chosen(config.only), out)

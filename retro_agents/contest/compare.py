@@ -23,6 +23,7 @@ from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.files import complete_checkpoints, folders_of, step_of
 from retro_agents.ground.names import nearest_text
+from retro_agents.ground.output import printable
 from retro_agents.ground.results import store
 from retro_agents.ground.statistics import ANYWHERE, Interval, Runs
 from retro_agents.judging.score import interval_text, read_episodes
@@ -265,7 +266,8 @@ def draw(found: Sequence[Compared], out: Path) -> None:
             ends = max(0.0, one.mean - low), max(0.0, high - one.mean)  # but for rounding
             errors: Any = None if math.isnan(low) else [[end] for end in ends]
             axes.errorbar(one.mean, -number, xerr=errors, fmt="o", capsize=4, color=f"C{number}")
-        axes.set_yticks([-number for number in range(len(found))], [one.label for one in found])
+        labels = [printable(one.label) for one in found]
+        axes.set_yticks([-number for number in range(len(found))], labels, parse_math=False)
 
 
 @command

@@ -135,16 +135,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         best = chosen(returns)
         before = agent.config.net.play
         agent.config = replaced(agent.config, play=best)
-        agent.save(out)
         within = ANYWHERE if settings.spec().family == "procgen" else CONTEST_RETURNS
         found = {way: means(each, within=within) for way, each in returns.items()}
         asked = {"agent": config.agent, "levels": levels, **options}
-        store(out / "result.json", {**asked, "chosen": best, "ways": found})
-    rows = [
-        [way, number(one["mean"]), span((one["low"], one["high"]))] for way, one in found.items()
-    ]
-    title = f"{config.agent}, {len(returns[best])} levels × {config.episodes} episodes"
-    Console().print(terminal_table(["--play", "mean return", "95 %"], rows, title=title))
+        rows = [
+            [way, number(one["mean"]), span((one["low"], one["high"]))]
+            for way, one in found.items()
+        ]
+        title = f"{config.agent}, {len(returns[best])} levels × {config.episodes} episodes"
+        try:
+            agent.save(out)
+            store(out / "result.json", {**asked, "chosen": best, "ways": found})
+        finally:  # a full disk must not cost what was played
+            Console().print(terminal_table(["--play", "mean return", "95 %"], rows, title=title))
     print(f"{out} plays by {best}{', as before' if best == before else f', before by {before}'}.")
     for way in ways:
         if way != best and not leads(returns[best], returns[way], ways=len(ways)):

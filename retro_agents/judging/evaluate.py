@@ -288,9 +288,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             "backend": "+".join(sorted(played_by)),
             **found.result,
         }
-        store(out / "result.json", result)
-    for one in found.shown:
-        (print if isinstance(one, str) else Console().print)(one)
+        try:
+            store(out / "result.json", result)
+        finally:  # a full disk must not cost what was played
+            for one in found.shown:
+                (print if isinstance(one, str) else Console().print)(one)
     print(out / "result.json")
     if found.error is not None:
         raise found.error

@@ -73,7 +73,7 @@ def lines(what: str, of: str) -> Iterator[str]:
 
 def about_preset(path: Path) -> str:
     """The first sentence of the comment with which a preset begins; "" if it has none."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     comment = list(takewhile(lambda line: line.startswith("#"), lines))
     whole = " ".join(line.lstrip("# ") for line in comment)
     return re.split(r"(?<=[a-z0-9)])\.(?:\s|$)", whole)[0]
@@ -121,7 +121,7 @@ def settings_of(config: Path) -> Mapping[str, Any]:
 
 def last_return(run: Path) -> float | None:
     """The mean return of a run's last hundred episodes, if any has ended."""
-    with suppress(UserError, OSError):
+    with suppress(UserError, OSError, TypeError):  # a foreign file may hold text
         returns = read_columns(run / "episodes.csv").get("r", ())
         if len(returns):
             return float(np.mean(returns[-100:]))

@@ -35,6 +35,7 @@ from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import Checkpoint, load_agent, load_checkpoint
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
+from retro_agents.run.folder import alone_in
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,17 +249,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         **({"sight": True} if config.sight else {}),
         **({"play": config.play} if config.play else {}),
     }
-    check_out(out / "result.json", about)
-    with folder_for(out):
+    busy = f"another evaluation writes to {out}: give another --out"
+    with folder_for(out), alone_in(out, otherwise=busy):
+        check_out(out / "result.json", about)
         policy = player(config, saved)
         found = {
             name: scores(policy, run.levels, sets[name], config, train=sets["train"])
             for name in config.levels
         }
         result = {**about, "sets": found}
-        write_result(out / "result.json", result, module="retro_agents.judging.procgen")
-    Console().print(shown(result))
-    print(*met_in_training(result), out / "result.json", sep="\n")
+        try:
+            write_result(out / "result.json", result, module="retro_agents.judging.procgen")
+        finally:  # a full disk must not cost what was played
+            Console().print(shown(result))
+            for line in met_in_training(result):
+                print(line)
+    print(out / "result.json")
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):
             path = out / f"{game}-{name}{'-hd' if config.hd else ''}.mp4"

@@ -80,6 +80,12 @@ def load_run_config(
     here = places(cls, kept)
     if strange := [name for name in kept if name not in here]:
         raise UserError(_not_ours(run_dir, strange[0], command=command))
+    others = places(cls, kept | words.in_file | words.levels())
+    if strange := [name for name in kept if name not in others]:
+        raise UserError(
+            f"{run_dir} learned on {kept.get('levels')}, and the given levels are of other games, "
+            f"which have no {strange[0]}: leave out --levels, or begin another run"
+        )
     config = check_needs(_with_flags(cls, words, kept | words.in_file))
     now = flat(to_dict(config))
     for name in fields(config, "start"):

@@ -157,11 +157,14 @@ def read_yaml(text: str) -> Any:
 def read_file(path: Path, *, what: str) -> dict[str, Any]:
     """The mapping in a YAML or JSON file, flat. {} for an empty file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # Windows' editors write a mark before it
         if path.suffix.lower() == ".json":
             values = json.loads(text, object_pairs_hook=once)
         else:
             values = read_yaml(text)
+        if isinstance(values, dict):
+            parts = (v if isinstance(v, dict) else {name: v} for name, v in values.items())
+            values = once(pair for part in parts for pair in part.items())
     except OSError as error:
         raise UserError(f"cannot read {what}: {error.strerror}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
@@ -171,7 +174,7 @@ def read_file(path: Path, *, what: str) -> dict[str, Any]:
         return {}
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise UserError(f"{what} must hold one mapping of field names to values")
-    return flat(values)
+    return values
 
 
 def _decode_hook(kind: type, value: Any) -> Any:

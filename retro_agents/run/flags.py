@@ -71,7 +71,7 @@ class Words:
         if rest and not self.helps:
             flags = any(word.startswith("--") for word in words[: words.index(rest[0])])
             advice = "join several values by commas: A,B" if flags else "see --help"
-            if not flags and "agent" in here:
+            if not flags and "agent" in here and not here["agent"].says("metavar"):
                 advice = f"an agent is named by --agent {rest[0]}"
             raise UserError(f"{rest[0]!r} belongs to no flag; {advice}")
         self.given: dict[str, Any] = vars(known)

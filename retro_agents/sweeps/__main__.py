@@ -68,7 +68,7 @@ def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
 def run_grid(config: SweepConfig) -> None:
     """Run the missing cells, then write the table and the plot. Raises UserError if some failed."""
     study, named = grid.study_of(config)
-    make_out(config)
+    make_out(config.out)
     todo = left(study, list(study.kinds), config.out, lists=not config.cell)
     say = Console(soft_wrap=True, markup=False).print
     if config.cell:
@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             run_grid(config)
         else:
             study, _ = grid.study_of(config)
-            make_out(config)  # clusters do not make folders for their logs
+            make_out(config.out)  # clusters do not make folders for their logs
             left(study, list(study.kinds), config.out)  # once, because all jobs begin together
             print(jobs.script(config, words, count=len(study.kinds) * config.seeds))
 

@@ -93,11 +93,11 @@ class SweepConfig:
             raise UserError(f"--ray-address is for --engine ray, not {self.engine}")
 
 
-def make_out(config: SweepConfig) -> None:
-    """Makes --out. Raises UserError if it holds something other than a sweep."""
-    if (held := held_by(config.out)) not in ("a sweep", ""):
-        raise UserError(f"{config.out} already holds {held}; give another --out")
-    make_folder(config.out)
+def make_out(out: Path) -> None:
+    """Makes --out. Raises UserError if it holds something other than a sweep or a study."""
+    if (held := held_by(out)) not in ("a sweep", ""):
+        raise UserError(f"{out} already holds {held}; give another --out")
+    make_folder(out)
 
 
 def check_same(config: SweepConfig, what: str) -> None:

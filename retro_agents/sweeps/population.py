@@ -172,7 +172,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
 
     Raises UserError for a bad range, or if runs failed."""
     ranges = read_ranges(config)
-    make_out(config)
+    make_out(config.out)
     os.environ["RAY_CHDIR_TO_TRIAL_DIR"] = "0"
     project = {"env_vars": with_this_project()}
     elsewhere = f"another process trains the population in {config.out}: wait for its end, stop it"

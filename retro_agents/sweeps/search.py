@@ -200,7 +200,7 @@ class Search:
 def run(config: SweepConfig) -> None:
     """Run the search's missing trials, then write the table. Raises UserError if some failed."""
     space = read_space(config)
-    make_out(config)
+    make_out(config.out)
     elsewhere = f"another process searches in {config.out}: wait for its end, or stop it"
     with alone_in(config.out, otherwise=elsewhere):
         check_same(config, "search")

@@ -115,7 +115,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         levels = kind.levels or self.levels
         if kind.together:
             return [Cell(name, levels, seed, together=True) for seed in seeds]
-        each = level_names(levels)
+        each = [*dict.fromkeys(level_names(levels))]
         if len({short(level) for level in each}) < len(each):
             raise UserError(f"{name}: two games have acts of one name; give each game its own kind")
         return [Cell(name, level, seed) for seed in seeds for level in each]

@@ -43,6 +43,12 @@ def test_an_interrupted_contest_has_the_mean_and_the_interval_of_its_whole_seeds
         draw(found, tmp_path / "plot.png")
 
 
+def test_labels_are_drawn_as_they_are(tmp_path):
+    runs = {"level": {0: 1.0, 1: 2.0}}
+    draw(compared({"a$x$": runs, r"b$\frac$": runs, "c\n\a": runs}), tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").is_file()
+
+
 def run_of(folder, episodes, *, seed=0):
     """A run's folder. episodes: (level, return)."""
     folder.mkdir()

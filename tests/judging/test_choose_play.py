@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground.errors import UserError
 from retro_agents.judging.choose_play import chosen, leads, main, returns_of
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
 from retro_agents.run.config import replaced
@@ -91,6 +92,21 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
     said = capsys.readouterr().out
     assert "plays by best, before by draw." in said
     assert "That best earns more than draw is not shown." in said  # 0 and 0.5 points on two levels
+
+
+@pytest.mark.parametrize("fails", ["ppo2.agent.PPO2Agent.save", f"{main.__module__}.store"])
+def test_what_was_played_is_shown_even_if_it_cannot_be_stored(
+    fails, trained, tmp_path, monkeypatch, capsys
+):
+    def full(*_):
+        raise UserError("full disk")
+
+    _, agent = trained("ppo2")
+    monkeypatch.setattr(f"{main.__module__}.returns_of", lambda *_, **__: np.array([[900.0]]))
+    monkeypatch.setattr(fails, full)
+    with pytest.raises(UserError, match="full disk"):
+        main.__wrapped__([str(agent), "--out", str(tmp_path / "out")])
+    assert "900" in capsys.readouterr().out
 
 
 def test_levels_are_asked_for_where_a_checkpoint_does_not_say_them(trained, tmp_path, refused):

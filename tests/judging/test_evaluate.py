@@ -160,6 +160,17 @@ def test_what_was_played_is_stored_even_if_it_cannot_be_printed(error, tmp_path,
     assert json.loads((tmp_path / "out/result.json").read_text())["scores"]
 
 
+def test_what_was_played_is_shown_even_if_it_cannot_be_stored(tmp_path, monkeypatch, capsys):
+    episode = Episode("one", 900.0, 10, 0.1, False)
+    monkeypatch.setattr(
+        "retro_agents.judging.evaluate.play_level", lambda *_, **__: ([episode], [])
+    )
+    monkeypatch.setattr("retro_agents.judging.evaluate.store", refuses(UserError("full disk")))
+    with pytest.raises(UserError, match="full disk"):
+        main.__wrapped__(["random", "--levels", str(LEVEL), "--out", str(tmp_path / "out")])
+    assert "900" in capsys.readouterr().out
+
+
 def test_what_was_played_is_stored_if_its_film_fails_and_a_missing_extra_is_said_first(
     tmp_path, monkeypatch, refused
 ):

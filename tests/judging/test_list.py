@@ -82,3 +82,15 @@ def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
     assert list(listing.lines("runs", str(tmp_path))) == [f"{tmp_path}  saved at 5 steps"]
     (run.checkpoints / "step-000000005").rename(run.checkpoints / "step-000000005.damaged")
     assert not run.has_checkpoint
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig"])
+def test_a_presets_comment_is_read_in_other_encodings(encoding, tmp_path):
+    (tmp_path / "mine.yaml").write_text("# Für two cores. More.\nhidden: 8\n", encoding=encoding)
+    assert re.fullmatch("F.r two cores", listing.about_preset(tmp_path / "mine.yaml"))
+
+
+def test_a_run_whose_returns_are_text_is_listed_without_them(tmp_path):
+    RunFolder.create(tmp_path, {"seed": 1})
+    (tmp_path / "episodes.csv").write_text("step,r\n1,good\n")
+    assert list(listing.lines("runs", str(tmp_path))) == [f"{tmp_path}  no checkpoint"]

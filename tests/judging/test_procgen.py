@@ -12,6 +12,7 @@ from retro_agents.games.procgen.games import SCORES
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.procgen import main
 from retro_agents.judging.sight import PLAYS
+from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from tests.runs import but_for_config, latest_checkpoint
 
@@ -194,6 +195,26 @@ def test_a_result_of_another_evaluation_is_not_written_over(
     stored = path.read_bytes()
     assert said in refused(judge, *flags)
     assert path.read_bytes() == stored
+
+
+def test_a_second_evaluation_in_a_folder_is_refused(quickly, tmp_path, monkeypatch, refused):
+    _, judge = quickly
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    with alone_in(tmp_path):
+        said = refused(judge, "--out", str(tmp_path))
+    assert f"another evaluation writes to {tmp_path}" in said
+    assert not (tmp_path / "result.json").exists()
+
+
+def test_what_was_played_is_shown_even_if_it_cannot_be_stored(quickly, monkeypatch, capsys):
+    def full(*_, **__):
+        raise UserError("full disk")
+
+    folder, _ = quickly
+    monkeypatch.setattr("retro_agents.judging.procgen.write_result", full)
+    with pytest.raises(UserError, match="full disk"):
+        main.__wrapped__([str(folder), "--policy", "random"])
+    assert "bossfight" in capsys.readouterr().out
 
 
 def test_where_nothing_can_be_written_nobody_plays(quickly, monkeypatch, refused):

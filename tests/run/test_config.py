@@ -6,6 +6,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from retro_agents.contract.envs import EnvSettings
+from retro_agents.games.families import env_settings
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Share, check
@@ -165,6 +167,8 @@ def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -
         ("3: 4", "must hold one mapping"),
         ("steps: 3\nsteps: 4", "'steps' is given twice"),
         ("run:\n  seed: 1\n  'seed': 2", "'seed' is given twice"),
+        ("seed: 1\nrun: {seed: 2}", "'seed' is given twice"),
+        ("run: {3: 4}", "must hold one mapping"),
         ("a: " + "[" * 3000, "nested too deeply"),
         ("? [1, 2]\n: 3", "names that are no text"),
     ],
@@ -186,6 +190,11 @@ def test_a_name_is_given_once_in_json_too(presets: Path, tmp_path: Path) -> None
     (tmp_path / "bad.JSON").write_text('{"steps": 3, "steps": 4}')
     with pytest.raises(UserError, match="'steps' is given twice"):
         load(presets, "--config", str(tmp_path / "bad.JSON"))
+
+
+def test_a_json_file_may_begin_with_a_byte_order_mark(presets: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text('{"steps": 3}', encoding="utf-8-sig")
+    assert load(presets, "--config", str(tmp_path / "mine.json")).steps == 3
 
 
 def test_help_explains_every_field(
@@ -301,6 +310,20 @@ def test_a_preset_is_not_for_a_resumed_run(presets: Path, begun: str) -> None:
     with pytest.raises(UserError, match="--preset empty is for the start"):
         resume(presets, "--run-dir", begun, "--resume", "--preset", "empty")
     assert resume(presets, "--preset", "empty") == Trained()
+
+
+@dataclasses.dataclass(frozen=True)
+class Playing(Trained):
+    """Whose levels decide on its fields."""
+
+    env: EnvSettings = env_settings()
+
+
+def test_a_run_is_not_resumed_on_levels_of_other_games(presets: Path, tmp_path: Path) -> None:
+    RunFolder.create(tmp_path, replaced(Playing(), run_dir=str(tmp_path), levels="bramble-train"))
+    words = ["--run-dir", str(tmp_path), "--resume", "--levels", "procgen:maze"]
+    with pytest.raises(UserError, match=r"learned on bramble-train, .* are of other games"):
+        load_run_config(Playing, words, presets=presets, command="python -m playing")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -135,6 +135,7 @@ MISTAKES = {
     ],
     "evaluate": [
         ("nowhere", "checkpoint"),
+        ("a b", "'b' belongs to no flag; see --help"),
         ("several", "it holds runs, which `retro-agents list runs --of several` lists"),
         ("mine:play", "only `retro-agents contest run` plays a function"),
         ("runs/a-13:30", "there is no such folder"),

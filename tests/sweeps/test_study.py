@@ -19,6 +19,11 @@ def test_cells_come_seed_by_seed_and_know_what_they_build_on():
     assert STUDY.needed(last, "group/plain").name == "group/plain/SkyIsles.Act2-1"
 
 
+def test_a_level_that_is_given_twice_is_played_once():
+    twice = changed(STUDY, levels=f"{STUDY.levels},{STUDY.levels}")
+    assert twice.cells("group/plain") == STUDY.cells("group/plain")
+
+
 def test_kinds_are_chosen_by_name_or_group():
     assert STUDY.chosen(["group"]) == ["group/plain", "group/after", "group/curved"]
     assert STUDY.chosen(["group/after", "before"]) == ["before", "group/after"]

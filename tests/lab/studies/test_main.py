@@ -145,6 +145,14 @@ def test_mistakes_are_one_line_before_any_run(words, says, tmp_path, refused):
     assert says in refused(main, words)
 
 
+def test_an_evaluations_folder_is_refused_and_left_as_it_is(tmp_path, refused):
+    (tmp_path / "tiny.yaml").write_text(TINY)
+    (tmp_path / "result.json").write_text("{}")
+    words = [str(tmp_path / "tiny.yaml"), "--only", "--out", str(tmp_path)]
+    assert "already holds an evaluation; give another --out" in refused(main, words)
+    assert (tmp_path / "result.json").read_text() == "{}"
+
+
 def test_further_flags_are_read_as_in_a_shell():
     study = asked(StudyConfig("transfer", flags="--init 'my runs/a'"))
     assert all(kind.words[-2:] == ["--init", "my runs/a"] for kind in study.kinds.values())
