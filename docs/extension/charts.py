@@ -122,14 +122,16 @@ def jerk() -> str:
 def ppo2() -> str:
     kinds = stored("ppo2")
     names = {"adapt": "50,000 steps", "adapt-200k": "200,000 steps"}
-    starts = (("shipped", "pretrained", BLUE), ("shipped-scratch", "random weights", GREY))
+    starts = (
+        ("imitation", "pretrained, self-imitation", BLUE),
+        ("shipped", "pretrained", ORANGE),
+        ("shipped-scratch", "random weights", GREY),
+    )
     rows = [
         (f"{start}, {steps}", *mean_and_error(kinds[f"{study}/{kind}"]["runs"]), colour)
         for study, steps in names.items()
         for kind, start, colour in starts
     ]
-    imitation = mean_and_error(kinds["adapt-200k/imitation"]["runs"])
-    rows.insert(3, ("pretrained, self-imitation, 200,000 steps", *imitation, BLUE))
     return bars(rows, "mean return of all episodes on the 11 held-out levels")
 
 

@@ -67,8 +67,18 @@ def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other(
             "ppo2",
             "adapt/shipped-scratch adapt-200k/shipped-scratch",
         ),
-        ("README.md", "PPO2 from `", "ppo2", "adapt/shipped adapt-200k/shipped adapt-1M/shipped"),
-        ("README.md", "the same, which", "ppo2", "adapt/imitation adapt-200k/imitation"),
+        (
+            "README.md",
+            "PPO2 from `ppo2/pretrained`, which learns",
+            "ppo2",
+            "adapt/shipped adapt-200k/shipped adapt-1M/shipped",
+        ),
+        (
+            "README.md",
+            "PPO2 from `ppo2/pretrained`, which also",
+            "ppo2",
+            "adapt/imitation adapt-200k/imitation",
+        ),
         ("README.md", "Rainbow (", "transfer", "held-out/pretrained"),
         *(
             (
