@@ -95,6 +95,8 @@ def scores() -> str:
     for kind, name in (("baseline", "JERK as published"), ("hybrid", "JERK hybrid")):
         runs = jerk[f"200k/{kind}"]["runs"]
         shown.append((f"{name}, 200,000 steps", *mean_and_error(runs), ORANGE))
+    learned = stored("ppo2")["adapt-200k/imitation"]["runs"]
+    shown.append(("PPO2, 200,000 steps", *mean_and_error(learned), BLUE))
     shown.append(("robust oracle", reference("robust-oracle"), 0.0, GREY))
     return bars(shown, "mean return on the 11 held-out levels; most: 10,000")
 
