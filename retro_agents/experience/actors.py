@@ -32,7 +32,7 @@ PATIENCE = 60
 
 @dataclass(frozen=True)
 class ActorSettings:
-    """A section of an agent's config."""
+    """Processes that play while this one learns."""
 
     actors: Natural = learning(0, "once", "contest", group="Actors", needs=("ray",))
     """Processes of Ray that play, each with its share of the environments and a copy of the policy;

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import defaultdict
 from pkgutil import resolve_name
 
 import numpy as np
@@ -81,6 +82,16 @@ def test_a_pages_code_runs(page, monkeypatch, tmp_path):
         elif language == "bash":
             for line in code.splitlines():
                 run_line(line)
+
+
+def test_a_folder_of_the_tutorials_is_made_by_one_command():
+    made = defaultdict(set)
+    for page, blocks in PAGES.items():
+        for line in "".join(code for _, code in blocks).replace("\\\n", "").splitlines():
+            found = re.search(r"(?:train|sweep) .* --(?:run-dir|out)[ =](\S+)", line)
+            if found and page.startswith(("start/", "tutorials/")) and "--resume" not in line:
+                made[found[1]].add(line)
+    assert made and not [commands for commands in made.values() if len(commands) > 1]
 
 
 def test_the_readmes_ten_lines(monkeypatch, tmp_path):
