@@ -124,9 +124,11 @@ def episodes_of(saved: Checkpoint) -> list[Episode]:
 
 
 def left_by(run: Path | str) -> Path:
-    """The episodes that a run left for others, if it left any; otherwise the path itself."""
-    folder = Path(run) / REPLAY
-    return folder if complete_checkpoints(folder) else Path(run)
+    """The episodes that a run left for others, if it left any; otherwise the path itself. run: its
+    folder, or one of its checkpoints, as a contest names it."""
+    path = Path(run)
+    folder = (path.parents[1] if path.parent.name == "checkpoints" else path) / REPLAY
+    return folder if complete_checkpoints(folder) else path
 
 
 def check_played_alike(

@@ -180,7 +180,7 @@ class OffPolicy(RunState):
         self.learner.target.load_state_dict(saved.tensors["target"])
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
         try:
-            self.replay.restore(saved.arrays)
+            self.replay.restore(saved.arrays, alpha=saved.setting("priority_alpha"))
         except ValueError as error:
             raise UserError(
                 f"cannot resume from {saved.folder}: {error}; resume with the same"

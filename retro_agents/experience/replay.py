@@ -237,8 +237,9 @@ class Replay:
         rings = array.reshape(self.num_envs, self.slots, *array.shape[1:])
         return [ring[:filled] for ring, filled in zip(rings, self.filled, strict=True)]
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what `arrays` returned. Raises ValueError if the rings' shape differs."""
+    def restore(self, saved: Mapping[str, Any], *, alpha: float | None = None) -> None:
+        """Restore what `arrays` returned. alpha: see `taken_over`. Raises ValueError if the rings'
+        shape differs."""
         filled, heads = saved["filled"], saved["heads"]
         wrapped = len(filled) == self.num_envs and ((filled < self.slots) & (heads != filled)).any()
         if len(filled) != self.num_envs or filled.max() > self.slots or wrapped:
@@ -250,8 +251,8 @@ class Replay:
         where = np.flatnonzero(np.arange(self.slots) < self.filled[:, None])
         for name in self.slot_fields:
             self.fill(saved, name, np.arange(len(where)), where)
-        self.tree.set(where, self.taken_over(whole(saved, "priorities")))
-        self.max_priority = self.taken_over(saved["max_priority"]).item()
+        self.tree.set(where, self.taken_over(whole(saved, "priorities"), alpha))
+        self.max_priority = self.taken_over(saved["max_priority"], alpha).item()
 
     def fill(self, saved: Mapping[str, Any], name: str, source: Ints, target: Ints) -> None:
         """Fill the slots `target` [K] of a field from the rows `source` [K] of the saved one."""
@@ -262,9 +263,11 @@ class Replay:
             getattr(self, name)[target[here]] = rows[source[here] - start]
             start += len(rows)
 
-    def taken_over(self, priorities: Floats) -> Floats:
-        """Another replay's priorities for this one: all equal if it is not prioritised."""
-        return priorities if self.prioritised else np.where(priorities > 0.0, 1.0, 0.0)
+    def taken_over(self, priorities: Floats, alpha: float | None) -> Floats:
+        """Another replay's priorities for this one, with this one's exponent instead of alpha (None:
+        the same); all equal if this one is not prioritised."""
+        power = self.alpha / alpha if alpha and self.prioritised else float(self.prioritised)
+        return np.where(priorities > 0.0, priorities**power, 0.0)
 
     def append(self, env: int, ends: NDArray[np.uint8], priorities: Floats) -> Ints:
         """Reserve consecutive slots with these ends and priorities at ring `env`'s head; the last

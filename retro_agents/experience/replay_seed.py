@@ -70,17 +70,20 @@ def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSetti
             return seed(replay, as_replay(episodes, ours.learning_rewards), count)
         if count and "frames" in saved.arrays:
             check_made_alike(saved, ours, instead="--init-replay 0 for the weights alone")
-            return seed(replay, saved.arrays, count)
+            return seed(replay, saved.arrays, count, alpha=saved.setting("priority_alpha"))
     except ValueError as error:
         raise UserError(f"cannot seed the replay from {saved.folder}: {error}") from None
     return 0
 
 
-def seed(replay: Replay, saved: Mapping[str, Any], count: int) -> int:
+def seed(
+    replay: Replay, saved: Mapping[str, Any], count: int, *, alpha: float | None = None
+) -> int:
     """Take over the newest `count` slots of another replay. Its rings are dealt out over this
     one's, each in several pieces if they are fewer.
 
-    saved: what its `arrays` gave. Returns how many were taken. Call it before the first `add`.
+    saved: what its `arrays` gave. alpha: its exponent, if it is another. Returns how many were
+    taken. Call it before the first `add`.
     """
     ours = replay.frames.shape[1:]
     theirs = next((rows.shape[1:] for rows in pieces(saved, "frames")), ours)
@@ -88,9 +91,9 @@ def seed(replay: Replay, saved: Mapping[str, Any], count: int) -> int:
         raise ValueError(
             f"it holds frames of shape {theirs}, not {ours}; give settings of the image that fit"
         )
-    replay.max_priority = replay.taken_over(saved["max_priority"]).item()
+    replay.max_priority = replay.taken_over(saved["max_priority"], alpha).item()
     ends = whole(saved, "ends")
-    priorities = np.array(replay.taken_over(whole(saved, "priorities")))
+    priorities = replay.taken_over(whole(saved, "priorities"), alpha)
     count = min(count, replay.slots * replay.num_envs)
     shares = np.diff(np.linspace(0, count, len(saved["filled"]) + 1).astype(int))
     ring_starts = np.cumsum(saved["filled"]) - saved["filled"]

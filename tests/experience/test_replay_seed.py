@@ -1,5 +1,6 @@
 """Replays that go on from another one, or from recorded episodes."""
 
+from functools import partial
 from unittest.mock import Mock
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from ppo2.config import PPO2Config
 from retro_agents.experience.episodes import Episode
-from retro_agents.experience.replay import SLOT_FIELDS
+from retro_agents.experience.replay import SLOT_FIELDS, Replay
 from retro_agents.experience.replay_seed import as_replay, check_seen_alike, seed
 from retro_agents.ground.arrays import whole
 from retro_agents.ground.errors import UserError
@@ -42,6 +43,19 @@ def test_restored_replay_draws_and_goes_on_alike(steps):
         world.rng.bit_generator.state, world.count, world.obs = rng, count, obs
         world.episodes = episodes
         world.step(copy)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+@pytest.mark.parametrize("take", [Replay.restore, partial(seed, count=160)])
+def test_priorities_are_taken_over_with_ones_own_exponent(take, alpha):
+    before, replay = make_replay(80, 2), make_replay(80, 2)
+    played(before, 20, [6, 3])
+    before.update_priorities(drawable(before)[:5], np.arange(5.0))
+    replay.alpha = alpha
+    take(replay, before.arrays(), alpha=before.alpha)
+    old, new = (memory.tree.leaves[drawable(memory)] for memory in (before, replay))
+    assert np.isin(new.round(9), (old ** (alpha / before.alpha)).round(9)).all() and len(new) > 20
+    assert replay.max_priority == pytest.approx(before.max_priority ** (alpha / before.alpha))
 
 
 def test_a_checkpoint_takes_no_second_replay_and_a_full_ring_begins_at_its_start():

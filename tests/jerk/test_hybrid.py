@@ -16,7 +16,12 @@ from ppo2.agent import PPO2Agent
 from rainbow.agent import RainbowAgent
 from retro_agents.experience.episodes import episodes_of
 from retro_agents.ground.errors import UserError
-from retro_agents.run.checkpoint import load_agent, load_checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import (
+    latest_checkpoint,
+    load_agent,
+    load_checkpoint,
+    save_checkpoint,
+)
 from retro_agents.run.config import replaced, to_dict
 from tests.jerk.test_train import preset, rainbow_config, saved_agent
 
@@ -112,6 +117,8 @@ def test_rainbow_starts_from_the_best_runs_without_a_net(course, tmp_path, scale
     training.start_from(tmp_path / "jerk/replay")
     episodes = episodes_of(load_checkpoint(tmp_path / "jerk/replay"))
     assert training.seeded == sum(len(episode.frames) for episode in episodes)
+    fresh.start_from(latest_checkpoint(tmp_path / "jerk"))  # as a contest names the run
+    assert fresh.seeded == training.seeded
     rewards = training.replay.rewards[: training.seeded]
     assert rewards.sum() == pytest.approx(scale * sum(e.total_reward for e in episodes))
     assert_same_net(training.agent, fresh.agent)
