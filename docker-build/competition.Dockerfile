@@ -1,6 +1,6 @@
 # Procgen as in the competition of NeurIPS 2020: docker-build/run.sh, PPO2, and the games.
 #   docker build -f docker-build/competition.Dockerfile -t procgen .
-#   docker run --rm --user $(id -u) -v $PWD/outputs:/outputs procgen --train --levels procgen:bigfish
+#   docker run --rm --user $(id -u) -v "$PWD/outputs:/outputs" procgen --train --levels procgen:bigfish
 # Build arguments, paths below the repository's folder:
 #   TORCH_INDEX_URL package index to take torch from, to choose a CPU or a CUDA build
 #   WHEELS          folder with wheels to install from instead of an index

@@ -11,6 +11,7 @@
 #   EPISODES             for --rollout, on each set of levels; default: 5
 #   RAY_CPUS             threads that learn; default: 2. There is no Ray, and no other RAY_ variable
 #   SECONDS_LIMIT        for --train; default: 7200, of which the last 120 are for the checkpoint
+#   PYTHON               the Python that has the packages; default: that of .venv
 #   AICROWD_IS_GRADING   a grader runs this: OUTPUTS_DIR must be given
 set -euo pipefail
 

@@ -7,11 +7,14 @@ import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import drafted_folder, make_folder, write_text
+from retro_agents.ground.results import installed
+from retro_agents.run.agents import GROUP
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 
@@ -64,7 +67,9 @@ def write_agent(name: str, folder: Path) -> None:
     if not re.fullmatch("[a-z]([a-z0-9_]{0,38}[a-z0-9])?", name) or keyword.iskeyword(name):
         expected = "up to 40 lower-case letters, digits and _, which is not last: fox"
         raise UserError(f"bad name {name!r}; expected {expected}")
-    if find_spec(name):
+    # A distribution may bring modules of other names: pip would put the agent in its place.
+    foreign = installed(name) and not entry_points(group=GROUP, name=name)
+    if find_spec(name) or foreign:
         raise UserError(f"there is a Python package {name!r} already: choose another name")
     if folder.exists():
         raise UserError(f"{folder} is there already: choose another name, or move it")

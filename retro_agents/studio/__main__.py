@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from retro_agents.ground.errors import UserError, command, need
+from retro_agents.ground.requirements import IN_CHECKOUT
 from retro_agents.ground.temporary import temporary_folder
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field
@@ -106,7 +107,8 @@ def main() -> None:
     from retro_agents.studio.app import PAGE, app_of
 
     if not (PAGE / "studio.html").is_file():
-        raise UserError("the page is not built: run scripts/web, which needs Node 20 and npm")
+        then = "" if IN_CHECKOUT else " in a checkout, then install that again"
+        raise UserError(f"the page is not built: run scripts/web (Node 20 and npm){then}")
     try:
         with listening(config.port) as listener, temporary_folder() as (exports, _):
             port, token = listener.getsockname()[1], secrets.token_urlsafe(24)

@@ -14,6 +14,7 @@ import numpy as np
 from retro_agents import new_agent
 from retro_agents.judging.list import lines as listed
 from retro_agents.new_agent import main
+from retro_agents.run.agents import GROUP
 from tests.runs import ROOT
 
 
@@ -72,6 +73,17 @@ def test_a_folder_of_its_name_does_not_hide_what_pip_installed_for_editing(tmp_p
     ZipFile(wheel).extractall("site")
     look = "import site, sys; site.addsitedir(sys.argv[1]); import red_fox; assert red_fox.__file__"
     subprocess.run([sys.executable, "-c", look, tmp_path / "site"], check=True)
+
+
+def test_an_installed_agent_whose_folder_is_gone_can_be_begun_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    installed = tmp_path / "site" / "grey_fox-0.1.0.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: grey_fox\nVersion: 0.1.0\n")
+    (installed / "entry_points.txt").write_text(f"[{GROUP}]\ngrey_fox = grey_fox\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    main(["grey_fox"])
+    assert Path("grey_fox/pyproject.toml").is_file()
 
 
 def test_any_name_makes_code_that_runs(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """docker-build/run.sh, with a stand-in for Python that trains nothing."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -146,6 +147,12 @@ def test_rollout_plays_the_run_or_the_checkpoint_that_is_named(called, tmp_path)
     assert called("--rollout").stdout.split() == [*words, f"{tmp_path}/outputs", "--episodes", "5"]
     done = called("--rollout", "--video", CHECKPOINT="/there", EPISODES="7")
     assert done.stdout.split() == [*words, "/there", "--episodes", "7", "--video"]
+
+
+def test_help_has_every_variable(called):
+    text = called("--help").stdout
+    read = set(re.findall(r"\$\{([A-Z_]+):-", RUN.read_text()))
+    assert read and read <= set(re.findall(r"^  ([A-Z_]+) ", text, re.M))
 
 
 def test_mistakes_are_one_line(called):

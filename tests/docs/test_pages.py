@@ -94,6 +94,16 @@ def test_a_folder_of_the_tutorials_is_made_by_one_command():
     assert made and not [commands for commands in made.values() if len(commands) > 1]
 
 
+def test_folders_of_the_reader_are_quoted():
+    """Their paths may have spaces."""
+    bare = []
+    for language, code in itertools.chain(*PAGES.values()):
+        if language in ("sh", "bash"):
+            unquoted = re.sub(r'"[^"\n]*"', '""', code)
+            bare += re.findall(r".*\$\{?(?:PWD|OUT)\b.*", unquoted)
+    assert not bare
+
+
 def test_the_readmes_ten_lines(monkeypatch, tmp_path):
     """The agent plays for fewer steps."""
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)

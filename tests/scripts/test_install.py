@@ -154,6 +154,14 @@ def test_two_installations_do_not_meet(checkout: Path) -> None:
     assert waiting.returncode == 0 and calls(checkout)
 
 
+def test_a_file_system_without_locks_is_installed_on(checkout: Path) -> None:
+    flock = checkout / "flock"
+    flock.write_text("#!/bin/sh\nexit 71\n")  # neither free nor taken
+    flock.chmod(0o755)
+    done = install(checkout, PATH=f"{checkout}:{os.environ['PATH']}")
+    assert done.returncode == 0 and calls(checkout) and "waiting" not in done.stdout
+
+
 def test_torch_is_taken_from_the_chosen_index_once(checkout: Path) -> None:
     install(checkout)
     calls(checkout)
@@ -176,6 +184,31 @@ def test_a_switch_of_torch_that_was_stopped_goes_on(checkout: Path) -> None:
     calls(checkout)
     assert install(checkout, TORCH_INDEX_URL="file:///index").returncode == 0
     assert "--editable" in "".join(calls(checkout))
+
+
+def test_a_newer_torch_is_taken_from_the_index_of_the_one_that_is_there(checkout: Path) -> None:
+    install(checkout, TORCH_INDEX_URL="file:///index")
+    calls(checkout)
+    constraints = checkout / "constraints.txt"
+    constraints.write_text(re.sub("(?m)^torch==.*", "torch==99", constraints.read_text()))
+    assert install(checkout).returncode == 0
+    (pip,) = [line for line in calls(checkout) if " install " in line]
+    assert "--extra-index-url file:///index" in pip
+
+
+@pytest.mark.parametrize("code", [0, 2])
+def test_an_installation_removes_another_commits_stamps(checkout: Path, code: int) -> None:
+    """Whether it succeeds or fails: back at that commit, all is installed again."""
+    assert install(checkout, "--dev").returncode == 0
+    files = (checkout / "constraints.txt", checkout / ".venv" / "bin" / "python")
+    constraints, python = (file.read_text() for file in files)
+    files[0].write_text("torch==99\n")
+    files[1].write_text(f'{python}case "$*" in *--editable*) exit {code} ;; esac\n')
+    assert install(checkout).returncode == code
+    for file, text in zip(files, (constraints, python), strict=True):
+        file.write_text(text)
+    calls(checkout)
+    assert install(checkout, "--dev").returncode == 0 and calls(checkout)
 
 
 CUDA = ("cuda-", "nvidia-", "triton")

@@ -33,6 +33,7 @@ MISTAKES = {
         ("import", "lower-case letters"),
         ("torch", "Python package 'torch' already"),
         ("jerk", "Python package 'jerk' already"),
+        ("pillow", "Python package 'pillow' already"),  # a distribution, whose module is PIL
         ("folder", "folder is there already"),
         ("--name fox", "unknown flag --name"),
     ],

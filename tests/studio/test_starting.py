@@ -119,6 +119,20 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, refused, monkeypatc
         assert "cannot be listed" in refused(main)
 
 
+@pytest.mark.parametrize(
+    ("in_checkout", "advice"),
+    [
+        (True, "run scripts/web (Node 20 and npm)"),
+        (False, "run scripts/web (Node 20 and npm) in a checkout, then install that again"),
+    ],
+)
+def test_a_page_that_is_not_built_is_refused(tmp_path, refused, monkeypatch, in_checkout, advice):
+    monkeypatch.setattr(app, "PAGE", tmp_path / "page")
+    monkeypatch.setattr("retro_agents.studio.__main__.IN_CHECKOUT", in_checkout)
+    monkeypatch.setattr(sys, "argv", ["studio", str(tmp_path)])
+    assert refused(main) == f"error: the page is not built: {advice}"
+
+
 def test_the_folder_is_runs_unless_another_is_given():
     for words, folder in (([], "runs"), (["others"], "others")):
         assert parse_command(StudioConfig, words, command="").runs == Path(folder)
