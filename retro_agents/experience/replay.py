@@ -264,8 +264,8 @@ class Replay:
             start += len(rows)
 
     def taken_over(self, priorities: Floats, alpha: float | None) -> Floats:
-        """Another replay's priorities for this one, with this one's exponent instead of alpha (None:
-        the same); all equal if this one is not prioritised."""
+        """Another replay's priorities for this one, with this one's exponent instead of alpha, if
+        that is given; all equal if this one is not prioritised."""
         power = self.alpha / alpha if alpha and self.prioritised else float(self.prioritised)
         return np.where(priorities > 0.0, priorities**power, 0.0)
 
