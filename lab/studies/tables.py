@@ -37,7 +37,7 @@ from retro_agents.sweeps.study import level_names, read_study, short
 
 NOTES = texts("notes")
 READING = "[How to read the tables](README.md#how-to-read-the-tables)."
-WITH_FORMER = ("contest", "jerk-fresh", "jerk-search")
+WITH_FORMER = ("contest", "jerk-fresh")
 """Pages to which the note `former` applies: some of their results are of an older policy."""
 
 

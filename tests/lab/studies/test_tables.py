@@ -38,7 +38,7 @@ def test_only_results_of_another_rom_or_other_weights_are_marked():
     here, other = ({"made": [{"roms": {tables.GAME: rom}}]} for rom in (rom_hash(tables.GAME), "f"))
     assert tables.notes("rainbow", [here]) == []
     assert tables.notes("rainbow", [here, other]) == [tables.NOTES["second"]]
-    assert tables.notes("jerk-search", [here]) == [tables.NOTES["former"]]
+    assert tables.notes("jerk-fresh", [here]) == [tables.NOTES["former"]]
 
 
 def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other():
