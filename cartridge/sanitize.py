@@ -21,7 +21,7 @@ from cartridge.levels.splits import level_names
 from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import SEVEN
-from retro_agents.games.retro.engine import PADS
+from retro_agents.games.retro.engine import pads_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.ground.errors import Parser, UserError, command
@@ -29,6 +29,8 @@ from retro_agents.ground.results import write_result
 from retro_agents.judging.policies import load_policy
 
 PLAYER = "ppo2"
+PADS = [*map(pads_of, SEVEN)]
+"""The pad of each of the contest's actions."""
 STEPS = 1_500
 """Agent steps of learned play per act that are recorded for a run."""
 PROOFS, RANDOM = 3, 6
@@ -39,8 +41,7 @@ RESULT = Path(__file__).parent / "sanitized.json"
 
 def proof(level: str, random: np.random.Generator) -> bytes:
     """The pad in each frame of an act's proof, up to a random place or its end."""
-    pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
-    way = bytes(pads[a] for a in read_proof(level) for _ in range(4))
+    way = bytes(PADS[a] for a in read_proof(level) for _ in range(4))
     return way[: random.integers(len(way) * 4 // 3)]
 
 
@@ -48,7 +49,6 @@ def learned(seed: int) -> Iterator[tuple[int, bytes]]:
     """For each episode that the agent finishes, with drawn actions under the contest's rules: the
     act's number, and the pad in each frame."""
     agent, config = load_policy(PLAYER, seed=seed)
-    pads = [sum(PADS[name] for name in held.split()) for held in SEVEN]
     rows = [[Level(GAME, name)] for name in level_names()]
     envs = NativeVectorEnv(
         rows,
@@ -65,7 +65,7 @@ def learned(seed: int) -> Iterator[tuple[int, bytes]]:
         actions = agent.act(obs, play="draw")
         obs, _, terminated, truncated, _ = envs.step(actions)
         for act, way in enumerate(ways):
-            pad = pads[actions[act]]
+            pad = PADS[actions[act]]
             first = way[-1] if game["stuck"][act] else pad
             way += bytes([first, *[pad] * (int(game["frames"][act]) - 1)])
             if terminated[act]:

@@ -46,21 +46,17 @@ def prove() -> None:
 def references(game: str, episodes: int) -> None:
     """Measure the reference players on a cartridge and write its references.csv."""
     from cartridge.build_states import INTEGRATION
-    from cartridge.levels.fresh import acts_of
-    from cartridge.levels.oracle import PROOFS
+    from cartridge.levels.fresh import acts_of, proofs_of
     from cartridge.levels.references import means, write
     from cartridge.levels.robust import measure_all
     from retro_agents.games.retro.bramble import REFERENCES
     from retro_agents.ground.files import make_folder
 
-    own = INTEGRATION / game
-    proofs, table = (
-        (PROOFS, REFERENCES) if game == GAME else (own / "proofs", own / REFERENCES.name)
-    )
+    table = REFERENCES if game == GAME else INTEGRATION / game / REFERENCES.name
     acts = acts_of(game)
     make_folder(table.parent)  # before the search, which takes long
     rows = []
-    for row in measure_all(acts, episodes=episodes, proofs=proofs):
+    for row in measure_all(acts, episodes=episodes, proofs=proofs_of(game)):
         rows.append(row)
         print(f"{row.level} {row.agent}: {row.mean_return:.0f}", flush=True)
     write(rows, table)

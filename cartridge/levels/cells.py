@@ -27,27 +27,12 @@ class Cell(IntEnum):
     BLOCK = 10
 
 
-class Shape(IntEnum):
-    """Collision shapes, numbered as in src/level.h."""
-
-    EMPTY = 0
-    SOLID = 1
-    TOP_ONLY = 2
-    HURT = 3
-    UP45 = 4
-    DOWN45 = 5
-    UP22_LOW = 6
-    UP22_HIGH = 7
-    DOWN22_HIGH = 8
-    DOWN22_LOW = 9
-
-
 SLOPES = frozenset(Cell(i) for i in range(Cell.UP45, Cell.DOWN22_LOW + 1))
 
 
-def shape_of(cell: Cell) -> Shape:
-    """The collision shape of a cell."""
-    return Shape.SOLID if cell is Cell.BLOCK else Shape(int(cell))
+def shape_of(cell: Cell) -> Cell:
+    """The cell with the same collision shape that has the shape's number."""
+    return Cell.GROUND if cell is Cell.BLOCK else cell
 
 
 def surface_height(cell: Cell, x: int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cartridge.build_states import INTEGRATION
 from cartridge.levels.splits import level_names
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import SEVEN
@@ -19,7 +19,6 @@ from retro_agents.games.retro.engine import POINTS
 if TYPE_CHECKING:
     import stable_retro  # only the emulator needs it
 
-INTEGRATION = Path(__file__).parent.parent / "integration"
 FRAME_SKIP = 4
 LIVES = 3
 """Lives at the start; fewer end the episode."""

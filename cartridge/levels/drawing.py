@@ -11,7 +11,7 @@ from cartridge.levels.art.logo import logo
 from cartridge.levels.art.objects import COLOURS as OBJECT_COLOURS
 from cartridge.levels.art.parts import parts
 from cartridge.levels.art.scenes import scenery
-from cartridge.levels.art.sprites import sprite_frames as drawn_sprites
+from cartridge.levels.art.sprites import sprite_frames
 from cartridge.levels.cells import CELL
 from cartridge.levels.colours import word
 from cartridge.levels.looks import look
@@ -25,7 +25,7 @@ from cartridge.levels.paint import (
     METATILE_COUNT,
     PARTS,
 )
-from cartridge.levels.tiles import TileSet
+from cartridge.levels.tiles import TileSet, sprite_words
 
 LEVEL_TILES, LEVEL_LIMIT = 1, 639
 BACK_TILES, BACK_LIMIT = 640, 384
@@ -94,6 +94,6 @@ def logo_art() -> tuple[TileSet, list[list[int]]]:
     return tiles, tiles.picture(logo(), palette=LOGO_PALETTE)
 
 
-def sprite_frames() -> list[Image]:
-    """All sprites in the order of src/sprites.h."""
-    return [sprite.image for sprite in drawn_sprites()]
+def sprite_tiles() -> list[tuple[int, ...]]:
+    """The tiles of all sprites, in the order of src/sprites.h."""
+    return [tile for sprite in sprite_frames() for tile in sprite_words(sprite.image)]

@@ -1,6 +1,7 @@
 """Writes the acts, zones and sprites as C data to src/generated, the same every time."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from cartridge.levels import drawing, splits
@@ -8,15 +9,16 @@ from cartridge.levels.cells import HEIGHT, Act
 from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts
 from cartridge.levels.paint import METATILE_COUNT, metatile_shapes, paint
-from cartridge.levels.tiles import sprite_words
-from cartridge.levels.zones import ZONES
+from cartridge.levels.zones import ZONES, name_of
 
 GENERATED = Path(__file__).parent.parent / "src" / "generated"
+flat = chain.from_iterable
 
 
-def array(declaration: str, values: Iterable[int], *, digits: int, per_line: int = 16) -> str:
+def array(declaration: str, values: Iterable[int], *, digits: int) -> str:
     """A C array in hexadecimal."""
     items = [f"0x{value:0{digits}X}" for value in values]
+    per_line = 8 if digits == 8 else 16
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return f"{declaration} = {{\n" + "".join(f"    {line},\n" for line in lines) + "};\n\n"
 
@@ -26,16 +28,11 @@ def zones_c() -> str:
     text, rows = "", []
     for zone in ZONES:
         art, name = drawing.zone_art(zone.name), zone.name
-        tiles = [word for tile in art.level.words for word in tile]
-        back = [word for tile in art.back.words for word in tile]
-        metatiles = [word for metatile in art.metatiles for word in metatile]
-        back_map = [word for row in art.back_map for word in row]
-        palette = drawing.palette_words(name)
-        text += array(f"static const u16 {name}_palette[]", palette, digits=4)
-        text += array(f"static const u32 {name}_tiles[]", tiles, digits=8, per_line=8)
-        text += array(f"static const u16 {name}_metatiles[]", metatiles, digits=4)
-        text += array(f"static const u32 {name}_back_tiles[]", back, digits=8, per_line=8)
-        text += array(f"static const u16 {name}_back_map[]", back_map, digits=4)
+        text += array(f"static const u16 {name}_palette[]", drawing.palette_words(name), digits=4)
+        text += array(f"static const u32 {name}_tiles[]", flat(art.level.words), digits=8)
+        text += array(f"static const u16 {name}_metatiles[]", flat(art.metatiles), digits=4)
+        text += array(f"static const u32 {name}_back_tiles[]", flat(art.back.words), digits=8)
+        text += array(f"static const u16 {name}_back_map[]", flat(art.back_map), digits=4)
         rows.append(
             f"{{ {name}_palette, {name}_tiles, {len(art.level.words)}, {name}_metatiles, "
             f"{METATILE_COUNT}, {name}_back_tiles, {len(art.back.words)}, {name}_back_map }}"
@@ -73,29 +70,25 @@ def shapes_c() -> str:
 
 def sprites_c() -> str:
     """sprites.c: all sprites, in the order of src/sprites.h."""
-    tiles = [tile for frame in drawing.sprite_frames() for tile in sprite_words(frame)]
-    return _words("sprite", [word for tile in tiles for word in tile], count=len(tiles))
+    return _tiles("sprite", drawing.sprite_tiles())
 
 
 def title_c() -> str:
     """title.c: the logo."""
     tiles, rows = drawing.logo_art()
-    words = [word for tile in tiles.words for word in tile]
-    layout = array("const u16 logo_map[]", [word for row in rows for word in row], digits=4)
-    return _words("logo", words, count=len(tiles.words)) + layout
+    return _tiles("logo", tiles.words) + array("const u16 logo_map[]", flat(rows), digits=4)
 
 
-def _words(name: str, words: Iterable[int], *, count: int) -> str:
-    declaration = f"const u32 {name}_tiles[]"
-    text = array(declaration, words, digits=8, per_line=8)
-    return text + f"const u16 {name}_tile_count = {count};\n"
+def _tiles(name: str, tiles: Sequence[Sequence[int]]) -> str:
+    text = array(f"const u32 {name}_tiles[]", flat(tiles), digits=8)
+    return text + f"const u16 {name}_tile_count = {len(tiles)};\n"
 
 
 def checked(acts: Sequence[Act]) -> Sequence[Act]:
     """Returns the acts. Raises ValueError if one breaks a rule of check.py."""
     for act in acts:
         if faults := problems(act):
-            raise ValueError(f"{ZONES[act.zone].name}.Act{act.number}: {'; '.join(faults)}")
+            raise ValueError(f"{name_of(act)}: {'; '.join(faults)}")
     return acts
 
 

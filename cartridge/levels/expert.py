@@ -9,11 +9,10 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from cartridge.build_states import INTEGRATION
 from cartridge.levels import oracle
 from cartridge.levels.cells import Act
 from cartridge.levels.console import Status
-from cartridge.levels.fresh import acts_of
+from cartridge.levels.fresh import acts_of, proofs_of
 from cartridge.levels.library import Library, Memory
 from cartridge.levels.robust import Builder
 from cartridge.levels.simulator import Simulator
@@ -86,9 +85,7 @@ def practised(act: Act, level: str, *, episodes: int) -> Library:
     try:
         plan = oracle.plan(simulator, act, budget=BUDGET, effort=EFFORT)
     except UserError:  # the search is stuck
-        game = level.partition(":")[0]
-        proofs = oracle.PROOFS if game == GAME else INTEGRATION / game / "proofs"
-        plan = oracle.read_proof(name_of(act), folder=proofs)
+        plan = oracle.read_proof(name_of(act), folder=proofs_of(level.partition(":")[0]))
     builder = Builder(simulator, act, Random(f"{level}.practice"), effort=EFFORT)
     return builder.build(plan, episodes=episodes)
 

@@ -20,7 +20,7 @@ from cartridge.levels.check import problems
 from cartridge.levels.generator import SEED, all_acts, make_act
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import level_names
-from cartridge.levels.zones import ZONES, name_of
+from cartridge.levels.zones import PLACES, ZONES, name_of
 from retro_agents.games.retro.bramble import GAME
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted_folder, make_folder
@@ -117,10 +117,9 @@ def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[
             f"no {path}: expected a game that `python -m cartridge.levels new` made; make it again"
         )
     made = json.loads(path.read_text())
-    places = [(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
     acts = [
         make_act(zone, number, made["seed"], layout=layout)
-        for (zone, number), layout in zip(places, made["layouts"], strict=False)  # see the hash
+        for (zone, number), layout in zip(PLACES, made["layouts"], strict=False)  # see the hash
     ]
     if made.get("sha256") != hash_of(acts):
         raise UserError(
@@ -128,6 +127,11 @@ def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[
             f"`python -m cartridge.levels new --seed {made['seed']} --out {integration}`"
         )
     return acts
+
+
+def proofs_of(game: str) -> Path:
+    """The folder of a cartridge's proofs, by its game's name."""
+    return oracle.PROOFS if game == GAME else build_states.INTEGRATION / game / "proofs"
 
 
 def hash_of(acts: Sequence[Act]) -> str:
@@ -138,9 +142,7 @@ def hash_of(acts: Sequence[Act]) -> str:
 
 def finishable(seed: int) -> Iterator[tuple[Act, list[int]]]:
     """Every act of a seed, in its first layout that can be finished, with the actions to do so."""
-    for zone in range(len(ZONES)):
-        for number in range(1, ZONES[zone].acts + 1):
-            yield finishable_act(zone, number, seed)
+    return (finishable_act(zone, number, seed) for zone, number in PLACES)
 
 
 def finishable_act(zone: int, number: int, seed: int) -> tuple[Act, list[int]]:

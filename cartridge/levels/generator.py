@@ -6,7 +6,7 @@ from cartridge.levels.cells import CELL, DRY, HEIGHT, Act, Cell, SpawnKind
 from cartridge.levels.chunks import PIECES
 from cartridge.levels.chunks.sizes import way
 from cartridge.levels.terrain import HIGHEST_FLOOR, LOWEST_FLOOR, Terrain
-from cartridge.levels.zones import LAND, NO_WATER, RESEEDED, ZONES, Zone
+from cartridge.levels.zones import LAND, NO_WATER, PLACES, RESEEDED, ZONES, Zone
 
 SEED = 1
 START_COLUMN = 5
@@ -29,17 +29,13 @@ def act_length(number: int) -> int:
     return min(565, 420 + 45 * (number - 1))
 
 
-def reseeded(zone: Zone, number: int, seed: int) -> int:
-    """The layout of an act: 0, unless an act of the generator's own seed needs another."""
-    return RESEEDED.get(f"{zone.name}.Act{number}", 0) if seed == SEED else 0
-
-
 def make_act(zone_index: int, number: int, seed: int = SEED, *, layout: int | None = None) -> Act:
     """Build one act. Raises IndexError for an unknown zone.
 
-    layout: number of the seed's layout; None: that of `reseeded`."""
+    layout: number of the seed's layout; None: 0, or for an act of SEED that of RESEEDED."""
     zone = ZONES[zone_index]
-    layout = reseeded(zone, number, seed) if layout is None else layout
+    if layout is None:
+        layout = RESEEDED.get(f"{zone.name}.Act{number}", 0) if seed == SEED else 0
     rng = Random(f"{zone.name}.{number}.{seed}.{layout}")
     water_row = zone.water_row + rng.randint(-2, 2) if zone.water_row != NO_WATER else HEIGHT
     floor = rng.randint(18, 23)
@@ -68,7 +64,7 @@ def make_act(zone_index: int, number: int, seed: int = SEED, *, layout: int | No
 
 def all_acts(seed: int = SEED) -> list[Act]:
     """Every act of the cartridge, in order."""
-    return [make_act(z, n, seed) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
+    return [make_act(zone, number, seed) for zone, number in PLACES]
 
 
 def _string_chunks(terrain: Terrain, zone: Zone, rng: Random, *, number: int) -> Log:

@@ -110,13 +110,13 @@ def _away(a: Point, b: Point, period: int) -> float:
 
 def periods_of(act: Act) -> list[int]:
     """By bin of x, the period of the nearest object that moves by the clock; 0: none is near."""
-    timed = [(s.x, _period(s.kind, s.arg, s.arg2)) for s in act.spawns if s.kind in oracle.TIMED]
+    timed = [
+        (s.x, 8 * (s.arg if s.kind is SpawnKind.PISTON else s.arg2))
+        for s in act.spawns
+        if s.kind in oracle.TIMED
+    ]
     periods = []
     for place in range(0, act.width * CELL + BIN, BIN):
         near = min(((abs(x - place), period) for x, period in timed), default=(TIMED_REACH, 0))
         periods.append(near[1] if near[0] < TIMED_REACH else 0)
     return periods
-
-
-def _period(kind: SpawnKind, arg: int, arg2: int) -> int:
-    return 8 * (arg if kind is SpawnKind.PISTON else arg2)

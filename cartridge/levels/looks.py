@@ -28,16 +28,10 @@ class Look:
     """Name of the background, in art/scenes.py, and of the ornaments, in art/decor.py."""
 
 
-def _line(text: str) -> tuple[str, ...]:
-    line = colours(text)
-    assert len(line) == 15, text
-    return line
-
-
 LOOKS = {
     "BrambleWood": Look(
-        ground=_line("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764"),
-        back=_line("357 467 577 677 456 355 566 466 364 475 263 374 253 666 777"),
+        ground=colours("100 210 320 431 542 120 240 351 473 431 653 777 556 735 764"),
+        back=colours("357 467 577 677 456 355 566 466 364 475 263 374 253 666 777"),
         texture="soil",
         cover="grass",
         block="brick",
@@ -46,8 +40,8 @@ LOOKS = {
         scenery="wood",
     ),
     "RustCavern": Look(
-        ground=_line("100 201 313 424 635 410 520 631 743 223 445 777 556 257 467"),
-        back=_line("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334"),
+        ground=colours("100 201 313 424 635 410 520 631 743 223 445 777 556 257 467"),
+        back=colours("101 102 112 213 100 201 311 411 212 323 001 520 630 223 334"),
         texture="rock",
         cover="crust",
         block="brick",
@@ -56,8 +50,8 @@ LOOKS = {
         scenery="cavern",
     ),
     "SnowRidge": Look(
-        ground=_line("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742"),
-        back=_line("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777"),
+        ground=colours("012 123 234 345 456 357 567 677 777 322 543 777 467 614 742"),
+        back=colours("256 367 477 577 677 777 245 134 356 467 023 124 235 666 777"),
         texture="ice",
         cover="snow",
         block="ice",
@@ -66,8 +60,8 @@ LOOKS = {
         scenery="snow",
     ),
     "TideGrotto": Look(
-        ground=_line("001 012 023 134 246 321 532 643 765 310 521 777 556 036 367"),
-        back=_line("367 477 577 677 456 566 356 577 145 367 134 245 763 667 777"),
+        ground=colours("001 012 023 134 246 321 532 643 765 310 521 777 556 036 367"),
+        back=colours("367 477 577 677 456 566 356 577 145 367 134 245 763 667 777"),
         texture="slate",
         cover="sand",
         block="stone",
@@ -76,8 +70,8 @@ LOOKS = {
         scenery="grotto",
     ),
     "GaleCliffs": Look(
-        ground=_line("100 310 421 531 642 230 340 451 663 321 542 777 556 723 750"),
-        back=_line("456 557 667 767 546 657 556 667 465 576 644 766 733 667 777"),
+        ground=colours("100 310 421 531 642 230 340 451 663 321 542 777 556 723 750"),
+        back=colours("456 557 667 767 546 657 556 667 465 576 644 766 733 667 777"),
         texture="strata",
         cover="windgrass",
         block="stone",
@@ -86,8 +80,8 @@ LOOKS = {
         scenery="cliffs",
     ),
     "EmberFoundry": Look(
-        ground=_line("001 222 334 445 556 111 530 750 773 320 531 777 556 720 760"),
-        back=_line("100 200 300 410 101 211 211 321 001 111 510 720 750 211 322"),
+        ground=colours("001 222 334 445 556 111 530 750 773 320 531 777 556 720 760"),
+        back=colours("100 200 300 410 101 211 211 321 001 111 510 720 750 211 322"),
         texture="plates",
         cover="hazard",
         block="steel",
@@ -96,8 +90,8 @@ LOOKS = {
         scenery="foundry",
     ),
     "SpiralMeadow": Look(
-        ground=_line("101 202 313 424 536 031 152 363 575 312 534 777 556 716 760"),
-        back=_line("557 667 766 776 657 767 566 676 465 576 634 746 772 767 777"),
+        ground=colours("101 202 313 424 536 031 152 363 575 312 534 777 556 716 760"),
+        back=colours("557 667 766 776 657 767 566 676 465 576 634 746 772 767 777"),
         texture="spirals",
         cover="lawn",
         block="stone",
@@ -106,8 +100,8 @@ LOOKS = {
         scenery="meadow",
     ),
     "ClockTower": Look(
-        ground=_line("100 421 532 643 754 223 334 556 677 320 541 777 567 155 377"),
-        back=_line("010 011 021 122 022 133 021 132 010 121 211 321 530 233 344"),
+        ground=colours("100 421 532 643 754 223 334 556 677 320 541 777 567 155 377"),
+        back=colours("010 011 021 122 022 133 021 132 010 121 211 321 530 233 344"),
         texture="gears",
         cover="rail",
         block="steel",
@@ -116,8 +110,8 @@ LOOKS = {
         scenery="clockwork",
     ),
     "SpringOrchard": Look(
-        ground=_line("100 201 311 422 532 400 610 730 752 210 431 777 556 720 750"),
-        back=_line("666 765 764 763 655 765 643 754 632 742 531 642 711 776 777"),
+        ground=colours("100 201 311 422 532 400 610 730 752 210 431 777 556 720 750"),
+        back=colours("666 765 764 763 655 765 643 754 632 742 531 642 711 776 777"),
         texture="roots",
         cover="leaves",
         block="crate",
@@ -126,8 +120,8 @@ LOOKS = {
         scenery="orchard",
     ),
     "ThornKeep": Look(
-        ground=_line("001 001 112 223 334 020 131 242 463 301 522 777 556 611 740"),
-        back=_line("545 655 756 766 655 666 645 755 534 645 545 656 762 766 777"),
+        ground=colours("001 001 112 223 334 020 131 242 463 301 522 777 556 611 740"),
+        back=colours("545 655 756 766 655 666 645 755 534 645 545 656 762 766 777"),
         texture="bricks",
         cover="briars",
         block="brick",
@@ -136,8 +130,8 @@ LOOKS = {
         scenery="keep",
     ),
     "SkyIsles": Look(
-        ground=_line("113 434 545 656 666 230 451 562 673 530 751 777 557 724 763"),
-        back=_line("013 024 125 236 136 246 125 236 025 236 143 255 763 346 457"),
+        ground=colours("113 434 545 656 666 230 451 562 673 530 751 777 557 724 763"),
+        back=colours("013 024 125 236 136 246 125 236 025 236 143 255 763 346 457"),
         texture="marble",
         cover="lawn",
         block="marble",
@@ -146,8 +140,8 @@ LOOKS = {
         scenery="isles",
     ),
     "CrystalMine": Look(
-        ground=_line("001 023 134 245 367 034 155 266 577 213 436 777 567 515 757"),
-        back=_line("000 001 011 012 112 123 011 022 001 112 214 426 537 023 045"),
+        ground=colours("001 023 134 245 367 034 155 266 577 213 436 777 567 515 757"),
+        back=colours("000 001 011 012 112 123 011 022 001 112 214 426 537 023 045"),
         texture="facets",
         cover="crystals",
         block="crate",
@@ -156,8 +150,8 @@ LOOKS = {
         scenery="mine",
     ),
     "MirageDunes": Look(
-        ground=_line("200 310 421 531 642 431 643 754 775 310 532 777 667 041 163"),
-        back=_line("367 577 677 777 667 777 556 667 446 556 667 777 730 776 777"),
+        ground=colours("200 310 421 531 642 431 643 754 775 310 532 777 667 041 163"),
+        back=colours("367 577 677 777 667 777 556 667 446 556 667 777 730 776 777"),
         texture="sandstone",
         cover="sand",
         block="stone",
@@ -166,8 +160,8 @@ LOOKS = {
         scenery="dunes",
     ),
     "StormHarbor": Look(
-        ground=_line("001 321 432 543 654 222 334 556 777 310 521 777 556 025 247"),
-        back=_line("001 002 112 122 111 122 012 123 001 112 000 233 763 112 223"),
+        ground=colours("001 321 432 543 654 222 334 556 777 310 521 777 556 025 247"),
+        back=colours("001 002 112 122 111 122 012 123 001 112 000 233 763 112 223"),
         texture="timber",
         cover="curb",
         block="crate",

@@ -69,11 +69,7 @@ class Node:
 
 
 def plan(
-    simulator: Simulator,
-    act: Act,
-    *,
-    budget: int = 20_000,
-    effort: Mapping[int, float] = NO_EFFORT,
+    simulator: Simulator, act: Act, *, budget: int = 20_000, effort: Mapping[int, float] = NO_EFFORT
 ) -> list[int]:
     """Actions that finish an act. Raises UserError if budget expansions do not suffice.
 

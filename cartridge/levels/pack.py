@@ -14,7 +14,7 @@ from cartridge.levels import drawing
 from cartridge.levels.cells import Act
 from cartridge.levels.generator import all_acts
 from cartridge.levels.paint import METATILE_COUNT, metatile_shapes, paint
-from cartridge.levels.tiles import TileSet, sprite_words
+from cartridge.levels.tiles import TileSet
 from cartridge.levels.zones import ZONES, name_of
 
 FILE = "game.pack"
@@ -61,8 +61,7 @@ def pack(acts: Sequence[Act], *, art: bool = True) -> bytes:
     act_rows = [act_row(blob, act) for act in acts]
     zones = [zone.name for zone in ZONES] if art else []
     zone_rows = [zone_row(blob, name) for name in zones]
-    frames = drawing.sprite_frames() if art else []
-    sprites = [tile for frame in frames for tile in sprite_words(frame)]
+    sprites = drawing.sprite_tiles() if art else []
     logo, logo_rows = drawing.logo_art() if art else (TileSet(first=0, limit=0), [])
     names = "\n".join(name_of(act) for act in acts).encode()
     head = [MAGIC, len(acts), len(zones), len(sprites), len(logo.words)]

@@ -1,36 +1,19 @@
 """Chooses a metatile for every cell of an act: edges, slopes, seams and ornaments."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from random import Random
+from typing import NamedTuple
 
 from cartridge.levels.art.parts import LOOP_CELLS
-from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, Shape, SpawnKind, shape_of
+from cartridge.levels.cells import CELL, HEIGHT, SLOPES, Act, Cell, SpawnKind, shape_of
 from cartridge.levels.zones import ZONES
 
 STONES, SIDES = ("light", "dark"), ("", "_l", "_r")
 """Kinds of stones in the ground; open sides of its metatiles."""
 GROUND_CLASSES = (
-    ("top", Cell.GROUND),
-    ("top_l", Cell.GROUND),
-    ("top_r", Cell.GROUND),
-    ("top_lr", Cell.GROUND),
-    ("fill", Cell.GROUND),
-    ("fill_l", Cell.GROUND),
-    ("fill_r", Cell.GROUND),
-    ("fill_lr", Cell.GROUND),
-    ("dim", Cell.GROUND),
-    ("dim_l", Cell.GROUND),
-    ("dim_r", Cell.GROUND),
-    ("dusk", Cell.GROUND),
-    ("dusk_l", Cell.GROUND),
-    ("dusk_r", Cell.GROUND),
-    ("deep", Cell.GROUND),
-    ("deep_l", Cell.GROUND),
-    ("deep_r", Cell.GROUND),
-    ("ceil", Cell.GROUND),
-    ("ceil_l", Cell.GROUND),
-    ("ceil_r", Cell.GROUND),
+    *((kind + side, Cell.GROUND) for kind in ("top", "fill") for side in (*SIDES, "_lr")),
+    *((kind + side, Cell.GROUND) for kind in ("dim", "dusk", "deep", "ceil") for side in SIDES),
     ("up45", Cell.UP45),
     ("under_up45", Cell.GROUND),
     ("down45", Cell.DOWN45),
@@ -52,15 +35,11 @@ STONE_SHARE, STONE_ROWS = 0.18, 5
 FIRST_GROUND = 4
 FIRST_PART = FIRST_GROUND + 4 * len(GROUND_CLASSES)
 PARTS = (
-    ("platform_l", Cell.PLATFORM),
-    ("platform_m", Cell.PLATFORM),
-    ("platform_r", Cell.PLATFORM),
+    *((f"platform_{part}", Cell.PLATFORM) for part in "lmr"),
     ("spike", Cell.SPIKE),
     ("block_top", Cell.BLOCK),
     ("block", Cell.BLOCK),
-    ("water_l", Cell.EMPTY),
-    ("water_r", Cell.EMPTY),
-    ("water", Cell.EMPTY),
+    *((name, Cell.EMPTY) for name in ("water_l", "water_r", "water")),
     *((f"loop_{row}{column}", Cell.EMPTY) for row in range(7) for column in range(7)),
 )
 FIRST_DECOR = FIRST_PART + len(PARTS)
@@ -83,8 +62,7 @@ BEFORE_SPRITES = frozenset({PART_ID["water_l"], PART_ID["water_r"]})
 """Metatiles drawn over the sprites. The water's body is not one: it would hide the hero."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """An ornament's first metatile, and its size in cells."""
 
     first: int
@@ -92,21 +70,13 @@ class Layout:
     height: int
 
 
-def decor_layouts() -> list[Layout]:
-    """The ornaments' places in the list of metatiles."""
-    layouts, first = [], FIRST_DECOR
-    for width, height in DECOR_SIZES:
-        layouts.append(Layout(first, width, height))
-        first += width * height
-    return layouts
+*_FIRSTS, METATILE_COUNT = accumulate((w * h for w, h in DECOR_SIZES), initial=FIRST_DECOR)
+LAYOUTS = [Layout(first, *size) for first, size in zip(_FIRSTS, DECOR_SIZES, strict=True)]
 
 
-METATILE_COUNT = FIRST_DECOR + sum(width * height for width, height in DECOR_SIZES)
-
-
-def metatile_shapes() -> list[Shape]:
+def metatile_shapes() -> list[Cell]:
     """The collision shape of each of the 256 metatile numbers, the same in all zones."""
-    shapes = [Shape.EMPTY] * 256
+    shapes = [Cell.EMPTY] * 256
     for i, (_, cell) in enumerate(GROUND_CLASSES):
         for copy in range(4):
             shapes[FIRST_GROUND + 4 * i + copy] = shape_of(cell)
@@ -234,11 +204,11 @@ def _chance(act: Act, what: str) -> Random:
 def _ornament(act: Act, painted: list[list[int]]) -> None:
     """Place the zone's ornaments on level ground."""
     rng = _chance(act, "ornaments")
-    layouts, taken = decor_layouts(), _taken(act)
+    taken = _taken(act)
     column = 1
     while column < act.width - 4:
         column += rng.randint(2, 6)
-        layout = rng.choices(layouts, weights=(5, 4, 4, 3, 1, 2))[0]
+        layout = rng.choices(LAYOUTS, weights=(5, 4, 4, 3, 1, 2))[0]
         row = _level_top(act, column, layout)
         if row is None or not taken.isdisjoint(range(column, column + layout.width)):
             continue

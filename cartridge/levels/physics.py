@@ -11,6 +11,8 @@ ACCELERATION = 12 / 256
 GRAVITY = 56 / 256
 JUMP_SPEED = 6.5
 SPRING_SPEED = (9.0, 11.0, 13.0)
+AIR_FRAMES = 2 * JUMP_SPEED / GRAVITY
+"""Frames from take-off until the feet land at the same height."""
 MARGIN = 0.7
 """The share of the hero's reach that an act may require."""
 
@@ -20,20 +22,14 @@ def rise_of(speed: float) -> float:
     return speed * speed / (2 * GRAVITY)
 
 
-def air_frames(*, rise: float = 0.0) -> float:
-    """Frames from take-off until the feet land at a height of rise pixels; 0 if they never do."""
-    left = JUMP_SPEED * JUMP_SPEED - 2 * GRAVITY * rise
-    return (JUMP_SPEED + left**0.5) / GRAVITY if left >= 0 else 0.0
-
-
 def running_speed(runway: float) -> float:
     """Speed after a runway, in pixels, from a standstill."""
     return min(TOP_SPEED, (2 * ACCELERATION * runway) ** 0.5)
 
 
-def jump_cells(*, runway: float, rise: float = 0.0) -> int:
-    """Cells that a full jump safely clears after a runway (px), landing rise pixels higher."""
-    return int(MARGIN * running_speed(runway) * air_frames(rise=rise) / CELL)
+def jump_cells(*, runway: float) -> int:
+    """Cells that a full jump safely clears after a runway (px)."""
+    return int(MARGIN * running_speed(runway) * AIR_FRAMES / CELL)
 
 
 def wall_cells() -> int:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from cartridge.levels.art.canvas import Image
+from cartridge.levels.art.canvas import Image, paste
 from cartridge.levels.art.hero import COLOURS as HERO_COLOURS
 from cartridge.levels.art.hero import hero_frames
 from cartridge.levels.art.logo import logo
@@ -18,7 +18,7 @@ from cartridge.levels.drawing import metatile_pictures
 from cartridge.levels.generator import all_acts
 from cartridge.levels.looks import look
 from cartridge.levels.paint import paint
-from cartridge.levels.zones import ZONES
+from cartridge.levels.zones import ZONES, name_of
 from retro_agents.ground.files import drafted
 
 Picture = NDArray[np.uint8]
@@ -52,14 +52,6 @@ HALVES = frozenset({"platform", "crumble"})
 def rgb(colours: tuple[str, ...]) -> Picture:
     """Converts octal colours to [n, 3] uint8 RGB, roughly as the console shows them."""
     return np.array([[int(d) * 255 // 7 for d in c] for c in colours], np.uint8)
-
-
-def paste(picture: Picture, image: Image, x: int, y: int, colours: Picture) -> None:
-    """Draw an indexed image with index 0 transparent, in place, cut at the borders."""
-    top, left = max(0, -y), max(0, -x)
-    part = image[top : max(0, picture.shape[0] - y), left : max(0, picture.shape[1] - x)]
-    spot = picture[y + top : y + top + part.shape[0], x + left : x + left + part.shape[1]]
-    spot[part > 0] = colours[part[part > 0]]
 
 
 def act_picture(act: Act) -> Picture:
@@ -126,6 +118,5 @@ def write(folder: Path) -> list[Path]:
     cannot be written."""
     paths = [write_png(folder / "sprites.png", sprite_sheet().repeat(3, 0).repeat(3, 1))]
     for act in all_acts():
-        path = folder / f"{ZONES[act.zone].name}.Act{act.number}.png"
-        paths.append(write_png(path, act_picture(act)))
+        paths.append(write_png(folder / f"{name_of(act)}.png", act_picture(act)))
     return paths

@@ -202,9 +202,7 @@ def measure(simulator: Simulator, act: Act, library: Library) -> Reference:
     return summary(act, "robust-oracle", ends)
 
 
-def measure_all(
-    acts: list[Act], *, episodes: int, proofs: Path = oracle.PROOFS
-) -> Iterator[Reference]:
+def measure_all(acts: list[Act], *, episodes: int, proofs: Path) -> Iterator[Reference]:
     """Measure every reference player on every act. episodes: the robust oracle's practice per act.
 
     proofs: the folder of the acts' proofs."""

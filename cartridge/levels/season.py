@@ -15,7 +15,8 @@ from cartridge.levels.generator import make_act
 from cartridge.levels.oracle import plan
 from cartridge.levels.robust import Builder, follower
 from cartridge.levels.simulator import Simulator
-from cartridge.levels.zones import ZONES, name_of
+from cartridge.levels.splits import level_names
+from cartridge.levels.zones import PLACES, ZONES, name_of
 from retro_agents.contest.leaderboard.entry import read_entry
 from retro_agents.contest.leaderboard.references import Player
 from retro_agents.contest.leaderboard.season import ACTS, FILE, Facts, Season, folders
@@ -57,12 +58,8 @@ def open_season(board: Path, *, acts: int) -> Path:
 
 def oracle(season: Season, act: str) -> Player:
     """The robust oracle of an act, for the leaderboard's reference row."""
-    places = {
-        f"{zone.name}.Act{n + 1}": (z, n + 1)
-        for z, zone in enumerate(ZONES)
-        for n in range(zone.acts)
-    }
-    made = make_act(*places[act], season.facts.seed, layout=season.facts.acts[act])
+    place = PLACES[level_names().index(act)]
+    made = make_act(*place, season.facts.seed, layout=season.facts.acts[act])
     simulator = Simulator([made])
     builder = Builder(simulator, made, Random(f"{act}.practice"))
     library = builder.build(plan(simulator, made), episodes=PRACTICE)

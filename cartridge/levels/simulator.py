@@ -64,10 +64,6 @@ class Simulator:
         self._see()
         return int(self._seen[13])
 
-    def act(self, action: int) -> Status:
-        """Play one of the seven actions for four frames. Returns the status after them."""
-        return self.play((action,))[0]
-
     def status(self) -> Status:
         """Read the game's variables."""
         self._see()

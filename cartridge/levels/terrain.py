@@ -86,15 +86,13 @@ class Terrain:
         x = int(column * CELL) + CELL // 2
         self.spawns.append(Spawn(x, row * CELL, kind, *args))
 
-    def gate(self, *, height: int, over: int) -> int:
-        """Add a gate at the pen with a block of `over` rows on it. Returns its number, 0..7."""
-        number = self.gates
-        self.gates += 1
+    def gate(self, *, height: int, over: int) -> None:
+        """Add a gate at the pen with a block of `over` rows on it."""
         x = self.x
         self.ground(1)
-        self.spawn(SpawnKind.GATE, x, self.floor, number, height)
+        self.spawn(SpawnKind.GATE, x, self.floor, self.gates, height)
         self.box(Cell.BLOCK, x, self.floor - height - over, height=over)
-        return number
+        self.gates += 1
 
     def _column(self, floor: int, top: Cell = Cell.GROUND) -> None:
         cells = [Cell.EMPTY] * floor + [top] + [Cell.GROUND] * (HEIGHT - floor - 1)

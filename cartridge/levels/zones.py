@@ -226,10 +226,7 @@ ZONES = (
     Zone(
         name="MirageDunes",
         acts=2,
-        held_out=(
-            1,
-            2,
-        ),
+        held_out=(1, 2),
         hard=0.2,
         opening=("crack", "valley22 hill22", "crack", "spikes pit", "jumpers wall"),
         easy=_mix(
@@ -253,6 +250,8 @@ ZONES = (
     ),
 )
 
+PLACES = [(z, n) for z, zone in enumerate(ZONES) for n in range(1, zone.acts + 1)]
+"""The zone and the number of every act, in the order of the cartridge."""
 RESEEDED: dict[str, int] = {"SpringOrchard.Act4": 1}
 """The layouts of acts whose first layout could not be finished, had a fault, or left a piece out of
 the cartridge. They belong to the generator's own seed."""

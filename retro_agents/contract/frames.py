@@ -42,11 +42,7 @@ class FrameHistory:
     """The latest frames of N environments, in a ring buffer per environment."""
 
     def __init__(
-        self,
-        num_envs: int,
-        *,
-        frame_shape: tuple[int, int, int],
-        steps_back: Sequence[int],
+        self, num_envs: int, *, frame_shape: tuple[int, int, int], steps_back: Sequence[int]
     ) -> None:
         """steps_back: the age of each frame that is shown, the oldest first."""
         self.steps_back = np.array(steps_back)

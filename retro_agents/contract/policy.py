@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.ranges import expected
 
 if TYPE_CHECKING:
     from torch import Tensor, nn  # slow to import
@@ -42,8 +43,7 @@ def parse_play(play: Play) -> tuple[str, float]:
     try:
         kind, _, amount = msgspec.convert(play, Play).partition(":")
     except msgspec.ValidationError:
-        expected = "best, draw, draw:T with a temperature T, or epsilon:E with a share E"
-        raise UserError(f"play {play!r}: expected {expected}") from None
+        raise UserError(f"play {play!r}: expected {expected(Play)}") from None
     if kind == "draw":
         return kind, float(amount or 1.0)
     return "epsilon", float(amount or 0.0)

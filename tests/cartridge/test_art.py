@@ -10,7 +10,7 @@ import pytest
 
 from cartridge.levels import drawing, gallery, preview
 from cartridge.levels.art.sprites import sprite_frames
-from cartridge.levels.cells import CELL, Act, Cell, Shape, Spawn, SpawnKind
+from cartridge.levels.cells import CELL, Act, Cell, Spawn, SpawnKind
 from cartridge.levels.console import Status
 from cartridge.levels.generator import all_acts
 from cartridge.levels.looks import LOOKS, look
@@ -46,7 +46,7 @@ def test_water_stops_nobody_and_lies_over_the_hero_at_its_surface_alone():
     shapes = metatile_shapes()
     names = [name for name in PART_ID if name.startswith(("water", "loop"))]
     assert len(names) == 3 + 49
-    assert all(shapes[PART_ID[name]] is Shape.EMPTY for name in names)
+    assert all(shapes[PART_ID[name]] is Cell.EMPTY for name in names)
     metatiles = drawing.zone_art("TideGrotto").metatiles
     over = {i for i, words in enumerate(metatiles) if words[0] & drawing.PRIORITY}
     assert over == {PART_ID["water_l"], PART_ID["water_r"]}

@@ -38,7 +38,7 @@ def test_what_is_read_from_a_row_is_what_the_search_sees():
         for row in range(2):
             part, index = envs.row(row)
             assert Status.of(part.games.variables(index)) == status
-        status = simulator.act(action)
+        status = simulator.play((action,))[0]
         envs.step(np.full(2, action))
     envs.close()
 

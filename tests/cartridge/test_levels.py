@@ -10,7 +10,7 @@ import pytest
 
 from cartridge.levels import check, emit, physics, splits
 from cartridge.levels.art import canvas
-from cartridge.levels.cells import CELL, DRY, HEIGHT, Cell, Shape, SpawnKind, shape_of
+from cartridge.levels.cells import CELL, DRY, HEIGHT, Cell, SpawnKind, shape_of
 from cartridge.levels.cells import surface_height as height_at
 from cartridge.levels.chunks import PIECES, left
 from cartridge.levels.chunks.land import wall
@@ -226,8 +226,7 @@ def test_terrain_returns_to_its_height_and_its_walls_can_be_jumped():
 
 def test_what_the_rules_rest_on_is_hand_worked():
     assert physics.rise_of(6.5) == pytest.approx(6.5**2 / (2 * 56 / 256))
-    assert physics.air_frames(rise=97) == 0
-    assert physics.air_frames() == pytest.approx(2 * 6.5 / (56 / 256))
+    assert physics.jump_cells(runway=160) == int(0.7 * 3.87 * 59.4 / 16) == 10
     assert word("731") == 0x026E
     assert colours("000 777") == ("000", "777")
     with pytest.raises(ValueError, match="'78'"):
@@ -237,7 +236,7 @@ def test_what_the_rules_rest_on_is_hand_worked():
     assert sprite_words(sprite)[1][0] == 0xF0000000
     shapes = metatile_shapes()
     assert len(shapes) == 256
-    assert set(shapes) == set(Shape)
+    assert set(shapes) == set(Cell) - {Cell.BLOCK}
 
 
 def test_mirrored_tiles_are_kept_once():

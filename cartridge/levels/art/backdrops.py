@@ -167,7 +167,7 @@ def keep() -> Image:
     clouds(image, ((40, 66, 16), (180, 30, 14), (296, 66, 16), (436, 30, 14)), (14, 15))
     peaks(image, base=176, size=66, period=128, colours=(5, 6, 6))
     spots = ((30, 92, 26, 190), (70, 64, 30, 190), (112, 84, 22, 190), (20, 126, 130, 190))
-    towers(image, spots, (7, 8), step=256)
+    towers(image, spots, (7, 8))
     for start in range(-256, WIDTH, 256):
         for x, top, half in ((43, 92, 17), (85, 64, 19), (123, 84, 15)):
             x += start

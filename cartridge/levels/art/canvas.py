@@ -39,17 +39,6 @@ def polygon_mask(image: Image, points: Sequence[Point]) -> Mask:
     return inside
 
 
-def line_mask(image: Image, start: Point, end: Point, *, width: float) -> Mask:
-    """Pixels within width / 2 of a line."""
-    x, y = _grid(image)
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    length = max(dx * dx + dy * dy, 1e-9)
-    along = np.clip(((x - start[0]) * dx + (y - start[1]) * dy) / length, 0.0, 1.0)
-    gap = (x - start[0] - along * dx) ** 2 + (y - start[1] - along * dy) ** 2
-    mask: Mask = gap <= width * width / 4
-    return mask
-
-
 def ellipse(image: Image, centre: Point, radii: Point, colour: int) -> None:
     """Fill an ellipse in place."""
     image[ellipse_mask(image, centre, radii)] = colour
@@ -62,7 +51,12 @@ def polygon(image: Image, points: Sequence[Point], colour: int) -> None:
 
 def line(image: Image, start: Point, end: Point, colour: int, *, width: float = 1.5) -> None:
     """Draw a line with round ends in place."""
-    image[line_mask(image, start, end, width=width)] = colour
+    x, y = _grid(image)
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = max(dx * dx + dy * dy, 1e-9)
+    along = np.clip(((x - start[0]) * dx + (y - start[1]) * dy) / length, 0.0, 1.0)
+    gap = (x - start[0] - along * dx) ** 2 + (y - start[1] - along * dy) ** 2
+    image[gap <= width * width / 4] = colour
 
 
 def ball(image: Image, centre: Point, radii: Point, colours: Sequence[int]) -> None:
@@ -73,6 +67,16 @@ def ball(image: Image, centre: Point, radii: Point, colours: Sequence[int]) -> N
         middle = (centre[0] - shift * radii[0] * 0.8, centre[1] - shift * radii[1])
         lit = ellipse_mask(image, middle, (radii[0] * part + 0.01, radii[1] * part + 0.01))
         image[lit & ellipse_mask(image, centre, radii)] = colour
+
+
+def paste(image: Image, part: Image, x: int, y: int, colours: Image | None = None) -> None:
+    """Draw another image with its left upper corner at x, y, in place, cut at the borders. colours:
+    those of its indices, if the image has others."""
+    top, left = max(0, -y), max(0, -x)
+    part = part[top : max(0, image.shape[0] - y), left : max(0, image.shape[1] - x)]
+    spot = image[y + top : y + top + part.shape[0], x + left : x + left + part.shape[1]]
+    inks = part[part > 0]
+    spot[part > 0] = inks if colours is None else colours[inks]
 
 
 def outline(image: Image, colour: int) -> None:

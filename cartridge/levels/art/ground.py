@@ -47,8 +47,7 @@ def _edge(x: int, y: int, colour: int, sides: str) -> int:
 def heights_of(name: str) -> list[int]:
     """The heights of a class of ground metatiles, by its name in paint.GROUND_CLASSES."""
     base = name.removeprefix("under_")
-    slope = base.upper() in Cell.__members__
-    if not slope:
+    if base.upper() not in Cell.__members__:
         return [CELL if name.startswith("top") else 99] * CELL
     extra = CELL if name.startswith("under_") else 0
     return [surface_height(Cell[base.upper()], x) + extra for x in range(CELL)]

@@ -18,6 +18,7 @@ from cartridge.levels.art.canvas import (
     from_rows,
     line,
     outline,
+    paste,
     polygon,
     polygon_mask,
 )
@@ -111,11 +112,7 @@ def _head(image: Image, pose: Pose) -> None:
         for (x, y), colour in SHUT_EYE.items():
             head[y + 1, x + 1] = colour
     outline(head, 1)
-    left, top = round(pose.head[0]) - 12, round(pose.head[1]) - 10
-    x0, y0 = max(0, -left), max(0, -top)
-    part = head[y0 : 32 - top, x0 : 32 - left]
-    spot = image[top + y0 : top + y0 + part.shape[0], left + x0 : left + x0 + part.shape[1]]
-    spot[part > 0] = part[part > 0]
+    paste(image, head, round(pose.head[0]) - 12, round(pose.head[1]) - 10)
 
 
 STAND = Pose(
@@ -154,7 +151,7 @@ def rolled() -> list[Image]:
     polygon(curl, [(17, 8), (24, 3), (23, 10)], 13)
     polygon(curl, [(9, 7), (14, 0), (18, 8)], 4)
     line(curl, (9, 13), (13, 14), 13, width=1.4)
-    curl[~_disc(30, 13.9)] = 0
+    curl[~ellipse_mask(curl, middle, (13.9, 13.9))] = 0
     outline(curl, 1)
     frames = []
     for turns in range(4):
@@ -168,12 +165,6 @@ def _ring(image: Image, inner: float, outer: float) -> Mask:
     middle = (image.shape[1] / 2, image.shape[0] / 2)
     hole = ellipse_mask(image, middle, (inner, inner))
     return ellipse_mask(image, middle, (outer, outer)) & ~hole
-
-
-def _disc(size: int, radius: float) -> Mask:
-    steps = np.arange(size) + 0.5 - size / 2
-    disc: Mask = steps[:, None] ** 2 + steps[None, :] ** 2 <= radius**2
-    return disc
 
 
 def hero_frames() -> list[Image]:

@@ -1,10 +1,12 @@
 """Letters, digits and signs of the head-up display and the title. Colours as in art/hero.py."""
 
+from string import ascii_uppercase
+
 import numpy as np
 
 from cartridge.levels.art.canvas import Image, ball, blank, ellipse, from_rows, outline, polygon
 
-GLYPHS = """
+FONT = """
 0 .###. #...# #..## #.#.# ##..# #...# .###.
 1 ..#.. .##.. ..#.. ..#.. ..#.. ..#.. .###.
 2 .###. #...# ....# ..##. .#... #.... #####
@@ -44,20 +46,21 @@ X #...# #...# .#.#. ..#.. .#.#. #...# #...#
 Y #...# #...# .#.#. ..#.. ..#.. ..#.. ..#..
 Z ##### ....# ...#. ..#.. .#... #.... #####
 """
+GLYPHS = {name: rows for name, *rows in map(str.split, FONT.strip().splitlines())}
+"""Seven rows of five pixels by name."""
 
 
-def glyph(rows: list[str], colour: int) -> Image:
+def glyph(rows: list[str]) -> Image:
     """A letter or digit with a dark edge."""
     image = blank(8, 8)
-    image[0:7, 1:6] = from_rows([r.replace("#", f"{colour:x}") for r in rows])
+    image[0:7, 1:6] = from_rows([row.replace("#", "6") for row in rows])
     outline(image, 1)
     return image
 
 
 def glyphs() -> dict[str, Image]:
     """Digits, colon and capital letters."""
-    lines = [line.split() for line in GLYPHS.strip().splitlines()]
-    return {name: glyph(rows, 6) for name, *rows in lines}
+    return {name: glyph(rows) for name, rows in GLYPHS.items()}
 
 
 def hud_frames() -> list[Image]:
@@ -74,13 +77,9 @@ def hud_frames() -> list[Image]:
     for image in (ring, clock, life):
         outline(image, 1)
     signs = [*(letters[d] for d in "0123456789"), ring, clock, life, letters[":"]]
-    return [*map(plate, signs), *(letters[c] for c in _alphabet())]
+    return [*map(plate, signs), *(letters[c] for c in ascii_uppercase)]
 
 
 def plate(image: Image) -> Image:
     """The image on a dark plate, so that it is legible before any sky."""
     return np.where(image, image, 1).astype(np.uint8)
-
-
-def _alphabet() -> str:
-    return "".join(chr(ord("A") + i) for i in range(26))

@@ -10,6 +10,7 @@ from cartridge.levels.art.canvas import (
     ellipse,
     from_rows,
     line,
+    paste,
     polygon,
     wave,
 )
@@ -42,10 +43,9 @@ def doubled(mask: Mask) -> Mask:
 
 def letters(word: str, *, lean: bool) -> Mask:
     """A word in letters of 20x28 pixels, four apart; leaning by a pixel every four rows."""
-    rows = {name: glyph for name, *glyph in map(str.split, GLYPHS.strip().splitlines())}
     mask = np.zeros((28, 24 * len(word) + 8), np.bool_)
     for i, name in enumerate(word):
-        small = from_rows([row.replace("#", "1") for row in rows[name]]) > 0
+        small = from_rows([row.replace("#", "1") for row in GLYPHS[name]]) > 0
         mask[:, 24 * i : 24 * i + 20] = doubled(doubled(small))
     if lean:
         for y in range(28):
@@ -103,7 +103,5 @@ def logo() -> Image:
     for y, start, end in ((50, 34, 58), (57, 22, 56), (64, 38, 56), (71, 28, 54)):
         image[y - 1 : y + 3, start - 1 : end + 1] = 1
         image[y : y + 2, start:end] = 6
-    fox = hero_frames()[2]
-    part = image[44:76, 172:204]
-    part[fox > 0] = fox[fox > 0]
+    paste(image, hero_frames()[2], 172, 44)
     return image

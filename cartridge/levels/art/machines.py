@@ -200,23 +200,3 @@ def wind() -> Image:
     image[3, 14:22] = image[6, 6:13] = 9
     image[1, 26:28] = image[0, 24:27] = 8
     return image
-
-
-def machine_frames() -> list[Image]:
-    """From SPRITE_SPRING_SIDE to SPRITE_CHECKPOINT of src/sprites.h."""
-    return [
-        spring_side(pressed=False),
-        spring_side(pressed=True),
-        platform(),
-        crumble(),
-        piston_tip(),
-        piston_shaft(),
-        piston_base(),
-        breakable(),
-        rubble(),
-        switch(touched=False),
-        switch(touched=True),
-        gate(),
-        checkpoint(touched=False),
-        checkpoint(touched=True),
-    ]

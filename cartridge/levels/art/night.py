@@ -1,6 +1,6 @@
 """The backgrounds of the dark zones: caves, machines, storm. Colours as in art/scenery.py."""
 
-from cartridge.levels.art.canvas import Image, ball, blank, ellipse, line, polygon
+from cartridge.levels.art.canvas import Image, ball, blank, ellipse, line, paste, polygon
 from cartridge.levels.art.patterns import wheel
 from cartridge.levels.art.scenery import HEIGHT, WIDTH, clouds, ridge, sky, sparkle, towers
 from cartridge.levels.art.things import crystals
@@ -38,7 +38,7 @@ def foundry() -> Image:
     for x, y in ((40, 34), (58, 22), (80, 16), (168, 54), (186, 42), (208, 38)):
         for start in range(0, WIDTH, 256):
             ball(image, (start + x, y), (17, 11), (14, 15))
-    towers(image, ((22, 44, 18, 220), (152, 64, 18, 220), (96, 96, 14, 220)), (5, 6), step=256)
+    towers(image, ((22, 44, 18, 220), (152, 64, 18, 220), (96, 96, 14, 220)), (5, 6))
     for start in range(-128, WIDTH, 128):
         for i in range(4):
             x = start + 32 * i
@@ -98,8 +98,7 @@ def mine() -> Image:
     for old, new in ((1, 7), (14, 11), (15, 12)):
         cluster[crystals(64, 72, spots) == old] = new
     for x in range(0, WIDTH, 128):
-        part = image[112:184, x + 36 : x + 100]
-        part[cluster > 0] = cluster[cluster > 0]
+        paste(image, cluster, x + 36, 112)
         line(image, (x + 66, 130), (x + 66, 152), 13, width=2)
     ridge(image, base=190, size=14, period=128, colours=(5, 6))
     ridge(image, base=218, size=8, period=64, colours=(9, 10))

@@ -150,20 +150,3 @@ def jumper(leaping: bool) -> Image:
     image[low - 2 : low + 1, 20] = 1
     outline(image, 1)
     return image
-
-
-def object_frames() -> list[Image]:
-    """From SPRITE_WALKER to SPRITE_PUFF of src/sprites.h."""
-    return [
-        walker(0),
-        walker(1),
-        hopper(leaping=False),
-        hopper(leaping=True),
-        spring(pressed=False),
-        spring(pressed=True),
-        ring(edge_on=False),
-        ring(edge_on=True),
-        post(passed=False),
-        post(passed=True),
-        puff(),
-    ]

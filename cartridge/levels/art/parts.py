@@ -236,10 +236,7 @@ def loop() -> Image:
 def parts(*, block_style: str, platform_style: str, spike_style: str) -> dict[str, Image]:
     """The metatiles of paint.PARTS, by name."""
     made = platform(platform_style) | {"spike": spike(spike_style)} | water()
-    made |= {
-        "block_top": block(block_style, top=True),
-        "block": block(block_style, top=False),
-    }
+    made |= {"block_top": block(block_style, top=True), "block": block(block_style, top=False)}
     whole = loop()
     for row in range(LOOP_CELLS):
         for column in range(LOOP_CELLS):

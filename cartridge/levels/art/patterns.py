@@ -1,6 +1,6 @@
 """The ground's patterns: 32x32 pixels that wrap around, in the colours 2 (dark) to 5 (light)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from random import Random
 
@@ -29,14 +29,9 @@ def stones(seed: str, count: int, *, stretch: float, colours: Sequence[int]) -> 
     points = [(rng.randrange(PERIOD), rng.randrange(PERIOD)) for _ in range(count)]
     tints = [rng.choice((1, 2, 2)) for _ in points]
     image = blank(PERIOD, PERIOD)
-    for y in range(PERIOD):
-        for x in range(PERIOD):
-            reach = _reach(points, (x, y), stretch)
-            edge = reach[1][0] ** 0.5 - reach[0][0] ** 0.5
-            px, py = points[reach[0][1]]
-            upper = _wrapped(x - px) + 1.3 * _wrapped(y - py) < -3
-            shade = 3 if upper and edge < 3.2 else tints[reach[0][1]]
-            image[y, x] = colours[0 if edge < 1.3 else shade]
+    for x, y, owner, (dx, dy), edge in _regions(points, stretch):
+        shade = 3 if dx + 1.3 * dy < -3 and edge < 3.2 else tints[owner]
+        image[y, x] = colours[0 if edge < 1.3 else shade]
     return image
 
 
@@ -46,47 +41,42 @@ def facets() -> Image:
     points = [(rng.randrange(PERIOD), rng.randrange(PERIOD)) for _ in range(9)]
     leans = [rng.choice((-1, 1)) for _ in points]
     image = blank(PERIOD, PERIOD)
-    for y in range(PERIOD):
-        for x in range(PERIOD):
-            reach = _reach(points, (x, y), 0.75)
-            edge = reach[1][0] ** 0.5 - reach[0][0] ** 0.5
-            owner = reach[0][1]
-            dx, dy = _wrapped(x - points[owner][0]), _wrapped(y - points[owner][1])
-            side = dx + leans[owner] * dy // 2
-            image[y, x] = 2 if edge < 0.7 else 5 if side in (-1, 0) else 4 if side < 0 else 3
+    for x, y, owner, (dx, dy), edge in _regions(points, 0.75):
+        side = dx + leans[owner] * dy // 2
+        image[y, x] = 2 if edge < 0.7 else 5 if side in (-1, 0) else 4 if side < 0 else 3
     return image
 
 
-def _reach(
-    points: Sequence[tuple[int, int]], at: tuple[int, int], stretch: float
-) -> list[tuple[float, int]]:
-    """Squared distances to all points, with wraparound, nearest first, with the points' numbers."""
-    x, y = at
-    return sorted(
-        (_wrapped(x - px) ** 2 + (stretch * _wrapped(y - py)) ** 2, i)
-        for i, (px, py) in enumerate(points)
-    )
+def _regions(
+    points: Sequence[tuple[int, int]], stretch: float
+) -> Iterator[tuple[int, int, int, tuple[int, int], float]]:
+    """Yields each pixel's x and y, the number of the nearest point, the way from there, and how
+    much further the next point is. Distances wrap around."""
+    for y in range(PERIOD):
+        for x in range(PERIOD):
+            ways = [(_wrapped(x - px), _wrapped(y - py)) for px, py in points]
+            near = sorted((dx**2 + (stretch * dy) ** 2, i) for i, (dx, dy) in enumerate(ways))
+            owner = near[0][1]
+            yield x, y, owner, ways[owner], near[1][0] ** 0.5 - near[0][0] ** 0.5
 
 
 def _wrapped(d: int) -> int:
     return (d + PERIOD // 2) % PERIOD - PERIOD // 2
 
 
-def courses(
-    heights: Sequence[int], width: int, *, light: int, base: int, joint: int, seed: str
-) -> Image:
+def courses(heights: Sequence[int], width: int, *, joint: int, seed: str) -> Image:
     """Courses of cut stone, each shifted against the last. heights sum up to 32."""
-    image, rng, top = blank(PERIOD, PERIOD, base), Random(seed), 0
+    image, rng, top = blank(PERIOD, PERIOD), Random(seed), 0
     for i, height in enumerate(heights):
         shift = (i % 2) * width // 2 + (i // 2 % 2) * 3
         for start in range(0, PERIOD, width):
-            tint = base + rng.choice((0, 0, -1)) if base > 3 else base
+            tint = rng.choice((4, 4, 3))
             columns = [(start + shift + dx) % PERIOD for dx in range(width)]
             image[top : top + height, columns] = tint
-            image[top, columns] = light
+            image[top, columns] = 5
             image[top + height - 1, columns] = joint
             image[top : top + height, columns[0]] = joint
-            image[top + 1 : top + height - 1, columns[1]] = light
+            image[top + 1 : top + height - 1, columns[1]] = 5
         top += height
     return image
 
@@ -189,7 +179,7 @@ def roots() -> Image:
 
 def marble() -> Image:
     """Large blocks of marble with veins."""
-    image = courses((16, 16), 32, light=5, base=4, joint=2, seed="marble")
+    image = courses((16, 16), 32, joint=2, seed="marble")
     image[image == 3] = 4
     veins = (((4, 3), (12, 7), (16, 13)), ((20, 4), (27, 9)), ((2, 20), (9, 25), (10, 29)))
     for path in (*veins, ((22, 19), (26, 24), (30, 27))):
@@ -216,7 +206,7 @@ def timber() -> Image:
 
 def sandstone() -> Image:
     """Worn courses of sandstone with a carved band."""
-    image = courses((8, 8, 16), 16, light=5, base=4, joint=3, seed="sandstone")
+    image = courses((8, 8, 16), 16, joint=3, seed="sandstone")
     image[16:32] = 4
     image[16] = image[30] = 5
     image[17] = image[31] = 2
@@ -233,7 +223,7 @@ def texture(name: str) -> Image:
         "rock": lambda: stones("rock3", 8, stretch=1.15, colours=(2, 3, 4, 5)),
         "ice": lambda: stones("ice", 8, stretch=0.8, colours=(2, 3, 4, 5)),
         "slate": lambda: stones("slate", 13, stretch=2.3, colours=(2, 3, 4, 5)),
-        "bricks": lambda: courses((8,) * 4, 16, light=5, base=4, joint=2, seed="bricks"),
+        "bricks": lambda: courses((8,) * 4, 16, joint=2, seed="bricks"),
         "strata": strata,
         "plates": plates,
         "spirals": spirals,

@@ -40,11 +40,9 @@ def peaks(image: Image, *, base: int, size: int, period: int, colours: tuple[int
             half = size * part * 0.85
             polygon(image, [(x, top), (x + half, base), (x - half, base)], colours[0])
             polygon(image, [(x, top), (x + 0.2 * half, base), (x - half, base)], colours[1])
-            cap = 0.3 * half
-            polygon(image, [(x, top), (x + cap, top + 0.3 * size * part), (x, top + 8)], colours[2])
-            polygon(
-                image, [(x, top), (x, top + 10), (x - cap, top + 0.3 * size * part)], colours[2]
-            )
+            cap, brim = 0.3 * half, top + 0.3 * size * part
+            polygon(image, [(x, top), (x + cap, brim), (x, top + 8)], colours[2])
+            polygon(image, [(x, top), (x, top + 10), (x - cap, brim)], colours[2])
     image[base:] = colours[0]
 
 
@@ -70,14 +68,10 @@ def forest(image: Image, *, base: int, period: int, colours: tuple[int, ...], se
 
 
 def towers(
-    image: Image,
-    spots: tuple[tuple[int, int, int, int], ...],
-    colours: tuple[int, int],
-    *,
-    step: int,
+    image: Image, spots: tuple[tuple[int, int, int, int], ...], colours: tuple[int, int]
 ) -> None:
-    """Upright blocks at (x, top, width, bottom), lit at the left, again every step pixels."""
-    for start in range(-step, WIDTH, step):
+    """Upright blocks at (x, top, width, bottom), lit at the left, again every 256 pixels."""
+    for start in range(-256, WIDTH, 256):
         for x, top, width, bottom in spots:
             left, right = max(0, start + x), max(0, start + x + width)
             image[top:bottom, left:right] = colours[0]

@@ -1,21 +1,15 @@
 """All sprites in the order of src/sprites.h."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+from cartridge.levels.art import machines, objects
 from cartridge.levels.art.canvas import Image
 from cartridge.levels.art.hero import falling, hero_frames
 from cartridge.levels.art.hud import glyphs, hud_frames, plate
-from cartridge.levels.art.machines import booster, machine_frames, wind
-from cartridge.levels.art.objects import jumper, object_frames, shooter, shot
 
 HERO, OBJECTS = 0, 1
 """Palette lines."""
-OBJECT_NAMES = ("walker", "hopper", "spring", "ring", "post")
-MACHINE_NAMES = (
-    *("spring_side", "spring_side", "platform", "crumble", "piston_tip", "piston_shaft"),
-    *("piston_base", "breakable", "rubble", "switch", "switch", "gate"),
-    *("checkpoint", "checkpoint"),
-)
 
 
 class Sprite(NamedTuple):
@@ -27,25 +21,43 @@ class Sprite(NamedTuple):
     """The palette line of its colours."""
 
 
+def one(draw: Callable[[], Image]) -> Sprite:
+    """The only frame of an object, with the name of the function that draws it."""
+    return Sprite(draw.__name__, draw(), OBJECTS)
+
+
+def both(draw: Callable[[bool], Image]) -> list[Sprite]:
+    """The two frames of an object, which its function draws for False and True."""
+    return [Sprite(draw.__name__, draw(second), OBJECTS) for second in (False, True)]
+
+
 def sprite_frames() -> list[Sprite]:
     """All sprites; src/sprites.h has the first tile of each."""
-    objects = [name for name in OBJECT_NAMES for _ in range(2)] + ["puff"]
-    late = [
-        *zip(MACHINE_NAMES, machine_frames(), strict=True),
-        ("shooter", shooter(ready=False)),
-        ("shooter", shooter(ready=True)),
-        ("shot", shot()),
-        ("jumper", jumper(leaping=False)),
-        ("jumper", jumper(leaping=True)),
-        ("booster", booster(0)),
-        ("booster", booster(1)),
-        ("wind", wind()),
-    ]
     return [
         *(Sprite("hero", image, HERO) for image in hero_frames()),
-        *(Sprite(n, image, OBJECTS) for n, image in zip(objects, object_frames(), strict=True)),
+        *both(objects.walker),
+        *both(objects.hopper),
+        *both(objects.spring),
+        *both(objects.ring),
+        *both(objects.post),
+        one(objects.puff),
         *(Sprite("hud", image, HERO) for image in hud_frames()),
-        *(Sprite(name, image, OBJECTS) for name, image in late),
+        *both(machines.spring_side),
+        one(machines.platform),
+        one(machines.crumble),
+        one(machines.piston_tip),
+        one(machines.piston_shaft),
+        one(machines.piston_base),
+        one(machines.breakable),
+        one(machines.rubble),
+        *both(machines.switch),
+        one(machines.gate),
+        *both(machines.checkpoint),
+        *both(objects.shooter),
+        one(objects.shot),
+        *both(objects.jumper),
+        *both(machines.booster),
+        one(machines.wind),
         Sprite("hud", plate(glyphs()["-"]), HERO),
         Sprite("hero", falling(), HERO),
     ]

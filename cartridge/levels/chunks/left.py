@@ -12,11 +12,6 @@ GATE, SHELF, TOWER = 4, 7, 12
 """Rows of a gate, under a shelf, of a tower."""
 
 
-def leap(t: Terrain) -> int:
-    """Rows that no jump climbs here."""
-    return WET_LEAP if t.wet() else LEAP
-
-
 def switch_cave(t: Terrain, rng: Random, hard: float) -> None:
     """A gate below a ledge; its switch is behind the hero, in a cave under the ledge."""
     _cave(t, rng, hard, thrown=False)
@@ -37,7 +32,8 @@ def _cave(t: Terrain, rng: Random, hard: float, *, thrown: bool) -> None:
     t.ground(7)
     if thrown:
         t.spawn(SpawnKind.SPRING_BACK, t.x - 2, t.floor, 1)
-    t.gate(height=GATE, over=leap(t) + depth - GATE + 2)
+    leap = WET_LEAP if t.wet() else LEAP
+    t.gate(height=GATE, over=leap + depth - GATE + 2)
     t.ground(about(rng, 5))
     t.step(3)
     t.ground(about(rng, 4))

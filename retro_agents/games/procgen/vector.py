@@ -25,11 +25,6 @@ TAKES = 1 << 20
 """Bytes of memory that an environment takes at most."""
 
 
-def pool_seed(seed: int) -> int:
-    """A seed as EnvPool takes it, of 31 bits: the last ones, so that neighbours differ."""
-    return seed & 0x7FFF_FFFF
-
-
 class ProcgenVectorEnv(VectorBase):
     """A `contract.envs.VectorEnv` on EnvPool, with a pool for each game.
 
@@ -59,13 +54,10 @@ class ProcgenVectorEnv(VectorBase):
         for number, game in enumerate(dict.fromkeys(self.games)):
             rows = np.flatnonzero(np.array(self.games) == game)
             self.owner[rows] = number
-            self.pools.append(Pool(game, config, rows, [pool_seed(self.seeds[i]) for i in rows]))
-        count, spec = self.num_envs, self.env_spec
-        self.frames = FrameHistory(
-            count,
-            frame_shape=(COLOURS, SIZE, SIZE),
-            steps_back=spec.steps_back,
-        )
+            # EnvPool takes 31 bits of a seed: the last ones, so that neighbours differ.
+            self.pools.append(Pool(game, config, rows, [self.seeds[i] & 0x7FFF_FFFF for i in rows]))
+        count, back = self.num_envs, self.env_spec.steps_back
+        self.frames = FrameHistory(count, frame_shape=(COLOURS, SIZE, SIZE), steps_back=back)
         self.resets = np.zeros(count, np.int64)
         self.returns = np.zeros(count)
         self.actions = [bytearray() for _ in range(count)]
@@ -175,13 +167,8 @@ class ProcgenVectorEnv(VectorBase):
             if self.reports[row]:
                 infos = self._add_info(infos, self.reports[row], row)
                 self.reports[row] = {}
-        return (
-            self.frames.observations(rows),
-            self.rewards[rows],
-            self.terminated[rows],
-            self.truncated[rows],
-            infos,
-        )
+        ends = self.terminated[rows], self.truncated[rows]
+        return self.frames.observations(rows), self.rewards[rows], *ends, infos
 
     def save_states(self) -> list[dict[str, Any]]:
         """All that determines each row's future; `restore_states` resumes exactly."""
@@ -250,12 +237,7 @@ class ProcgenVectorEnv(VectorBase):
 
 
 def make_vec(
-    levels: str,
-    *,
-    num_envs: int,
-    config: ProcgenConfig,
-    seed: int = 0,
-    part: slice = slice(None),
+    levels: str, *, num_envs: int, config: ProcgenConfig, seed: int = 0, part: slice = slice(None)
 ) -> ProcgenVectorEnv:
     """Environments of "procgen:GAME[,GAME…]", one game after the other; part: only these rows.
 
@@ -265,10 +247,5 @@ def make_vec(
     if num_envs < len(games):
         raise UserError(f"{len(games)} games need {len(games)} --num-envs or more, not {num_envs}")
     check_room(config.spec(), num_envs, part, each=TAKES)
-    rows = range(num_envs)[part]
-    seeds = row_seeds(seed, num_envs)
-    return ProcgenVectorEnv(
-        [games[row % len(games)] for row in rows],
-        config=config,
-        seeds=[seeds[row] for row in rows],
-    )
+    rows = [games[row % len(games)] for row in range(num_envs)[part]]
+    return ProcgenVectorEnv(rows, config=config, seeds=row_seeds(seed, num_envs)[part])

@@ -38,7 +38,7 @@ RULES = {
 POINTS = 0.25
 """The contest's reward per unit of the game's score."""
 PADS = {"UP": 1, "DOWN": 2, "LEFT": 4, "RIGHT": 8, "B": 16, "C": 32, "A": 64, "START": 128}
-"""The engine's button masks."""
+"""The engine's masks of its buttons; the pad's others do nothing."""
 RAM = 0xFF0000
 SIZES = (*[2] * 22, 4, 2, 2)
 """Bytes of each variable, one after another from RAM: Published in cartridge/src/ram.h."""
@@ -89,6 +89,11 @@ class Cartridge:
     acts: dict[Level, int]
     game: np.dtype
     """One game's record in memory."""
+
+
+def pads_of(held: str) -> int:
+    """The engine's mask of the buttons with these names."""
+    return sum(PADS.get(name, 0) for name in held.split())
 
 
 def check_rules(game: str, scenario: str) -> None:
@@ -219,8 +224,7 @@ class Games:
             )
         spec = config.spec()
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
-        buttons = [sum(PADS[b] for b in held.split()) for held in ACTIONS[config.actions]]
-        settings["pads"][: len(buttons)] = buttons
+        settings["pads"][: config.actions] = [*map(pads_of, ACTIONS[config.actions])]
         settings["games"] = settings["to"] = count
         settings["rotate_every"] = min(rotate_every, NEVER)
         settings["height"], settings["width"] = config.image_height, config.image_width

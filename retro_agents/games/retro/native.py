@@ -85,10 +85,7 @@ class NativeVectorEnv(VectorBase):
         return np.concatenate([part.games.observations for part in self.parts])
 
     def reset(
-        self,
-        *,
-        seed: Seeds = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, Infos]:
         """As RetroVectorEnv's."""
         self.assert_idle()

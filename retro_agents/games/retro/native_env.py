@@ -15,7 +15,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import fold, metadata_of
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
-from retro_agents.games.retro.engine import PADS, POINTS, Cartridge, cartridge
+from retro_agents.games.retro.engine import POINTS, Cartridge, cartridge, pads_of
 from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.games.retro.native_rows import Rows
 from retro_agents.ground.errors import UserError
@@ -160,11 +160,6 @@ def without_record(info: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in info.items() if name != "episode_record"}
 
 
-def pads_of(held: str) -> int:
-    """The engine's mask of the buttons with these names."""
-    return sum(PADS.get(name, 0) for name in held.split())
-
-
 HELD = (
     ("", "UP", "DOWN"),
     ("", "LEFT", "RIGHT"),
@@ -173,20 +168,18 @@ HELD = (
 """For each group of buttons, those that may be held at once: stable-retro's Genesis `actions`."""
 
 
-@functools.cache
-def button_groups() -> tuple[frozenset[int], ...]:
-    """For each group of buttons, the masks that the emulator's filter allows."""
-    return tuple(
-        frozenset(sum(1 << BUTTON_NAMES.index(name) for name in held.split()) for held in group)
-        for group in HELD
-    )
+GROUPS = [
+    {sum(1 << BUTTON_NAMES.index(name) for name in held.split()) for held in group}
+    for group in HELD
+]
+"""The same as masks."""
 
 
 def allowed(mask: int) -> str:
     """The names of a mask's buttons that the emulator's filter allows: no opposite directions, no
     START or MODE, and those of A, B, C, X, Y, Z that a thumb can hold."""
     kept = 0
-    for group in button_groups():
+    for group in GROUPS:
         part = mask & functools.reduce(operator.or_, group)
         kept |= part if part in group else 0
     return " ".join(name for i, name in enumerate(BUTTON_NAMES) if kept >> i & 1)

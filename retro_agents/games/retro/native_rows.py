@@ -64,15 +64,13 @@ class Recorder:
         level, self.level = self.level, None
         if level is None:
             return
-        number = number_of(
-            self.folder, f"{level.game}-{level.state}", self.count - 1, again=self.again
-        )
+        name = f"{level.game}-{level.state}"
+        number = number_of(self.folder, name, self.count - 1, again=self.again)
         self.count = number + 1
-        name = f"{level.game}-{level.state}-{number:06d}.bk2"
         rows = {held: log_row(held.split()) for held in set(self.frames)}
         log = LOG_KEY + "".join(rows[held] for held in self.frames) + "[/Input]"
         with (
-            drafted(self.folder / name) as draft,
+            drafted(self.folder / f"{name}-{number:06d}.bk2") as draft,
             zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as file,
         ):
             file.writestr("Input Log.txt", log)

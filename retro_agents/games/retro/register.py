@@ -13,13 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from retro_agents.contract.named import (
-    ENTRY_METADATA,
-    METADATA,
-    check_known,
-    check_mode,
-    rendered,
-)
+from retro_agents.contract.named import ENTRY_METADATA, METADATA, check_known, check_mode, rendered
 from retro_agents.games.retro.splits import SPLITS
 
 if TYPE_CHECKING:

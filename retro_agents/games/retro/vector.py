@@ -182,10 +182,7 @@ class RetroVectorEnv(VectorBase):
         return np.frombuffer(pixels, np.uint8).reshape(self.obs.shape[1:])
 
     def reset(
-        self,
-        *,
-        seed: Seeds = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin new episodes. Returns (observations [N, C, H, W] of all, infos with the levels).
 

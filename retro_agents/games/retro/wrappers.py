@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.error import InvalidAction
 
 from retro_agents.games.retro.config import ACTIONS
-from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
+from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.levels import Level
 
 Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
@@ -115,9 +115,8 @@ class Discretise(gymnasium.Wrapper):
     def __init__(self, env: gymnasium.Env, *, actions: int) -> None:
         super().__init__(env)
         self.action_space = gymnasium.spaces.Discrete(actions)
-        self.buttons = np.zeros((actions, BUTTONS), np.int8)
-        for row, names in zip(self.buttons, ACTIONS[actions], strict=True):
-            row[[BUTTON_NAMES.index(name) for name in names.split()]] = 1
+        held = [[name in names.split() for name in BUTTON_NAMES] for names in ACTIONS[actions]]
+        self.buttons = np.array(held, np.int8)
 
     def step(self, action: Any) -> Step:
         """One agent step with the action's buttons held. Raises InvalidAction if out of range."""
