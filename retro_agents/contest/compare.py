@@ -7,6 +7,7 @@ retro-agents compare runs/a0,runs/a1 runs/b0,runs/b1 --plot comparison.png
 
 import dataclasses
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -34,6 +35,9 @@ from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import positional
 from retro_agents.run.plot import picture
+
+there = os.path.isfile
+"""Path.is_file raises OSError for the names of many runs, joined, which are too long for one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,14 +110,6 @@ def runs_of(entry: str) -> Runs:
         for level, mean in means.items():
             found.setdefault(level, {})[own] = mean
     return found
-
-
-def there(path: Path) -> bool:
-    """Whether it is a file. The names of many runs, joined, are too long for one."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def contest_of(entry: str) -> ContestScores | None:

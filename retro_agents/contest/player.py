@@ -18,13 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from retro_agents.contest.match.agent import (
-    Agent,
-    find_function,
-    make_config,
-    resolve,
-    split_flags,
-)
+from retro_agents.contest.match.agent import Agent, find_function, make_config, resolve, split_flags
 from retro_agents.contest.wire.client import RemoteEnv
 from retro_agents.contest.wire.protocol import (
     SERVER_GONE,

@@ -176,10 +176,8 @@ def hash_of(folder: Path, agent: Agent | None) -> str:
             digest.update(f"{path.relative_to(folder).as_posix()}\n{file_hash(path)}\n".encode())
     with contextlib.chdir(folder):
         facts = agent.facts() if agent else {}
-    for used in filter(
-        None, (facts.get("checkpoint_sha256"), *facts.get("files_sha256", {}).values())
-    ):
-        digest.update(used.encode())
+    used = (facts.get("checkpoint_sha256") or "", *facts.get("files_sha256", {}).values())
+    digest.update("".join(used).encode())
     return digest.hexdigest()
 
 

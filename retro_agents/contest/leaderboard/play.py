@@ -134,11 +134,7 @@ def play(
     limits = Limits(entry.steps, allowed * slack, machine.stall)
     env = Taped(season, act)
     # The log has no name, so that the entry cannot put another file there.
-    with (
-        temporary_folder() as (place, _),
-        contextlib.closing(env),
-        tempfile.TemporaryFile() as log,
-    ):
+    with temporary_folder() as (place, _), contextlib.closing(env), tempfile.TemporaryFile() as log:
         folder = place.resolve()
         home, work = folder / "entry", folder / "work"
         try:

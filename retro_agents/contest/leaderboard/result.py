@@ -12,13 +12,12 @@ import msgspec
 from retro_agents.contest.leaderboard.entry import Entry
 from retro_agents.contest.leaderboard.season import SEEDS, Season
 from retro_agents.contest.leaderboard.tape import SUFFIX, Run, read_tape, replay, write_tape
+from retro_agents.contract.envs import LARGEST_RETURN
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash, make_folder, unwritable, write_text
 
 FILE = "result.json"
-MOST = 10_000.0
-"""The most that an act pays."""
 AGAIN = "score the entry anew"
 
 
@@ -97,7 +96,7 @@ def proved(entry: Entry, season: Season, folder: Path, *, measured: Measured) ->
     scores = {act: {k: run.score for k, run in enumerate(one.runs)} for act, one in acts.items()}
     low, high = statistics.t_interval(statistics.seed_means(scores))
     # Nothing beyond is possible; SciPy's versions may differ in the last digits.
-    low, high = round(max(low, 0.0), 3), round(min(high, MOST), 3)
+    low, high = round(max(low, 0.0), 3), round(min(high, LARGEST_RETURN), 3)
     runs = [run for one in acts.values() for run in one.runs]
     inputs = {"entry": entry.sha256, "season": season.sha256, "game": season.engine}
     text = "\n".join([*inputs.values(), *(one.recording for one in acts.values())])

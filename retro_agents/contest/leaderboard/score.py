@@ -22,13 +22,7 @@ from retro_agents.contest.leaderboard.confine import can_hide
 from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
 from retro_agents.contest.leaderboard.play import Played, RefusedError, play
 from retro_agents.contest.leaderboard.references import is_reference, reference_runs
-from retro_agents.contest.leaderboard.result import (
-    Cost,
-    Measured,
-    Result,
-    folder_of,
-    keep,
-)
+from retro_agents.contest.leaderboard.result import Cost, Measured, Result, folder_of, keep
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import drafted

@@ -14,7 +14,8 @@ import zstandard
 from retro_agents.contest.leaderboard.season import SEEDS, Season
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import fold
-from retro_agents.games.retro.native_env import NativeContestEnv, NativeEnv, allowed, pads_of
+from retro_agents.games.retro.engine import pads_of
+from retro_agents.games.retro.native_env import NativeContestEnv, NativeEnv, allowed
 from retro_agents.ground.errors import UserError
 
 LARGEST = 2 * SEEDS * 1_000_000 + 10_000

@@ -88,8 +88,7 @@ def read_entries(folders: Sequence[Path], stored: Sequence[str] = ()) -> list[En
     entries += [stored_entry(name, levels) for name in stored]
     folders = [*folders, *map(Path, stored)]
     plain = [entry.label for entry in entries]
-    names = [folder.resolve().name for folder in folders]
-    named = [f"{label} [{name}]" for label, name in zip(plain, names, strict=True)]
+    named = [f"{a} [{folder.resolve().name}]" for a, folder in zip(plain, folders, strict=True)]
     for n, folder in enumerate(folders):  # add the folder's name, or its path if that occurs twice
         if plain.count(plain[n]) > 1:
             label = named[n] if named.count(named[n]) == 1 else f"{plain[n]} [{folder}]"
