@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import subprocess
+import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,20 @@ from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
 ROOT = Path(__file__).parents[1]
 KILLS = int(os.environ.get("KILLS", "1"))
 """Number of kills in each test that kills processes."""
+
+
+def in_python(code, *arguments):
+    """Run code in a Python of its own, in the checkout."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def program(path, text):
+    """Write a program, often in the place of another -> its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
 
 
 def play(agent, envs, episodes=4):

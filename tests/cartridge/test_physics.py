@@ -17,6 +17,7 @@ PLAIN = {
 """Acts without water and wind, by their number over all zones."""
 AIR, BALL, CHARGE, CROUCH, HURT, LEFT = 1, 2, 4, 8, 16, 32
 """Bits of the RAM variable `flags`."""
+PRESS = ((4, ("DOWN", "B")), (4, ("DOWN",)))
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,9 @@ def test_down_crouches_at_rest_and_rolls_at_speed(env):
 
 
 def test_spin_dash_starts_fast_and_charging_adds_speed(env):
-    press = ((4, ("DOWN", "B")), (4, ("DOWN",)))
-    once = play(env, FLAT, *press, (2, ("RIGHT",)))
-    often = play(env, FLAT, *press * 4, (2, ("RIGHT",)))
-    left = play(env, FLAT, (1, ("LEFT",)), (4, ()), *press, (2, ()))
+    once = play(env, FLAT, *PRESS, (2, ("RIGHT",)))
+    often = play(env, FLAT, *PRESS * 4, (2, ("RIGHT",)))
+    left = play(env, FLAT, (1, ("LEFT",)), (4, ()), *PRESS, (2, ()))
     assert once[4]["flags"] & CHARGE and once[4]["speed_x"] == 0
     assert 1500 <= once[-1]["speed_x"] <= 6 * 256
     assert 2500 <= often[-1]["speed_x"] <= 12 * 256
@@ -148,8 +148,7 @@ def test_feet_stay_on_the_slope_at_every_speed(env):
     for kinds in ((Cell.UP22_LOW, Cell.UP22_HIGH), (Cell.DOWN22_LOW, Cell.DOWN22_HIGH)):
         place, columns = longest(*kinds)
         sign = 1 if Cell.DOWN22_LOW in kinds else -1
-        dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
-        infos = play(env, Place(place.act, place.x - 24), *dash, (30, ("RIGHT",)))
+        infos = play(env, Place(place.act, place.x - 24), *PRESS * 4, (30, ("RIGHT",)))
         on_slope = [i for i in infos if place.x <= i["x"] < place.x + CELL * columns]
         assert len(on_slope) >= 3
         first = on_slope[0]
@@ -174,7 +173,6 @@ def test_spikes_kill_from_above_and_walls_stop_even_a_full_dash(env):
         if surface(act, c)[1] in (Cell.GROUND, Cell.BLOCK)
         and {surface(act, c - i) for i in range(1, 7)} == {(surface(act, c)[0] + 2, Cell.GROUND)}
     )
-    dash = ((4, ("DOWN", "B")), (4, ("DOWN",))) * 4
-    infos = play(env, Place(act, (column - 4) * CELL), *dash, (60, ("RIGHT",)))
+    infos = play(env, Place(act, (column - 4) * CELL), *PRESS * 4, (60, ("RIGHT",)))
     assert max(i["x"] for i in infos) == column * CELL - 9
     assert infos[-1]["speed_x"] < 128

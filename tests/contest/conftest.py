@@ -4,7 +4,6 @@ import contextlib
 import json
 import threading
 import time
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -110,8 +109,7 @@ class Running:
         return [(float(r), int(length)) for r, length, _ in cells]
 
     def result(self):
-        found: dict[str, Any] = json.loads((self.results / "result.json").read_text())
-        return found
+        return json.loads((self.results / "result.json").read_text())
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 import subprocess
 import time
 
+from retro_agents.ground.errors import UserError
+
 
 def play(env):
     """Runs right (1), jumping (6) in 4 of 24 steps, until `env` ends it by raising an exception."""
@@ -23,6 +25,10 @@ def crash(env):
 
 def crash_before_playing(env):
     raise ValueError("no idea")
+
+
+def refuse(env):
+    raise UserError("no such setting")
 
 
 def nothing(env):

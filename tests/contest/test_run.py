@@ -5,12 +5,11 @@ import shutil
 import signal
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
 from jerk.train import main as train_jerk
-from rainbow.train import main as train_rainbow
 from retro_agents.contest.compare import contest_of, remarks
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import claim_folder, difference, job_folders
@@ -26,7 +25,6 @@ LEVEL = "BrambleDash-Genesis-v0:EmberFoundry.Act3"
 OTHER = "BrambleDash-Genesis-v0:RustCavern.Act2"
 HERE = Path(__file__).parent
 LIMITS = {"timesteps": 1, "wall_clock": 1.0, "stall": 1.0, "roms": {}}
-SMALL_NET = ["--hidden", "16", "--image-height", "36", "--image-width", "36"]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -41,8 +39,7 @@ def findable():
 def facts_of(*flags, name="rainbow"):
     """contest.json of an agent that adapts with these flags, as it is read back."""
     agent = resolve(Agent(name, device="cpu", flags=flags))
-    found: dict[str, Any] = json.loads(json.dumps({**agent.facts(), **LIMITS}))
-    return found
+    return json.loads(json.dumps({**agent.facts(), **LIMITS}))
 
 
 def test_a_repaired_agent_plays_a_contest_of_its_own(tmp_path):
@@ -101,15 +98,6 @@ def jobs(out):
         state = path.parent.parent.name.rpartition("-")[2]
         found[f"{state}/{path.parent.name}"] = json.loads(path.read_text())
     return found
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    """A tiny Rainbow."""
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    flags = ["--levels", LEVEL, "--num-envs", "1", "--rotate-every", "0", "--timesteps", "30"]
-    train_rainbow([*flags, *SMALL_NET, "--device", "cpu", "--run-dir", str(folder)])
-    return folder
 
 
 BOTH = f"{LEVEL},{OTHER}"
@@ -176,6 +164,7 @@ def test_interrupted_level_is_played_again_and_its_records_are_kept(copied):
 
 def test_an_agent_that_leaves_at_once_is_in_the_table(tmp_path, monkeypatch):
     """Files of the user hide no modules from the contest's processes."""
+    monkeypatch.setattr("retro_agents.contest.match.job.GRACE_SECONDS", 2.0)
     monkeypatch.chdir(tmp_path)
     for name in ("statistics", "jerk"):
         Path(f"{name}.py").write_text("raise RuntimeError")
@@ -234,7 +223,8 @@ def test_agent_that_crashes_before_playing_is_played_again(tmp_path, capsys, mon
     assert (result["steps"], result["status"]) == (0, "crashed")
 
 
-def test_package_adapts_through_its_own_loop(tmp_path, checkpoint):
+def test_package_adapts_through_its_own_loop(tmp_path, trained):
+    _, checkpoint = trained("rainbow")
     flags = ["--checkpoint", str(checkpoint), "--device", "cpu", "--", "--learning-starts", "20"]
     contest(tmp_path, "rainbow", *flags)
     (result,) = jobs(tmp_path).values()
@@ -252,10 +242,11 @@ def test_package_adapts_through_its_own_loop(tmp_path, checkpoint):
 
 
 def test_wrong_setting_ends_a_contest_in_its_own_words_and_leaves_the_folder_to_others(
-    tmp_path, checkpoint, refused
+    tmp_path, refused, monkeypatch
 ):
-    flags = ["--checkpoint", str(checkpoint), "--device", "cpu", "--", "--hidden", "32"]
-    assert "net of another shape" in refused(contest, tmp_path, "rainbow", *flags, noisy=True)
+    monkeypatch.setattr("retro_agents.contest.match.job.GRACE_SECONDS", 2.0)
+    said = refused(contest, tmp_path, "example_agent:refuse", noisy=True)
+    assert "no such setting" in said
     contest(tmp_path, "random", "--no-record", levels=OTHER, steps=20)
     assert {path.name for path in tmp_path.glob("*EmberFoundry.Act3/*")} == {"seed-0.interrupted-1"}
     levels = json.loads((tmp_path / "result.json").read_text())["levels"]

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,8 +40,7 @@ def remote(folder):
 
 
 def read_result(folder):
-    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
-    return found
+    return json.loads((folder / "result.json").read_text())
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])

@@ -1,7 +1,6 @@
 """docker-build/run.sh, with a stand-in for Python that trains nothing."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -9,7 +8,7 @@ import sys
 import pytest
 
 from retro_agents.run.folder import RunFolder, alone_in
-from tests.runs import ROOT, soon
+from tests.runs import ROOT, program, soon
 
 RUN = ROOT / "docker-build" / "run.sh"
 
@@ -19,9 +18,7 @@ def called(tmp_path):
     """Calls run.sh with a stand-in for Python, which tells its arguments and then does `script`."""
 
     def call(*arguments, script="", **variables):
-        python = tmp_path / "python"
-        python.write_text(f'#!/usr/bin/env bash\necho "$@"\n{script}\n')
-        python.chmod(0o755)
+        python = program(tmp_path / "python", f'#!/usr/bin/env bash\necho "$@"\n{script}\n')
         return subprocess.run(
             ["bash", str(RUN), *arguments],
             capture_output=True,
@@ -123,9 +120,7 @@ sys.exit(130)
 @pytest.mark.parametrize("tell", [os.kill, os.killpg], ids=["docker stop", "Ctrl-C"])
 def test_a_trainer_is_told_once_where_the_script_is_ended(tmp_path, tell):
     """docker stop tells PID 1 alone, Ctrl-C a whole terminal; told twice, a run saves nothing."""
-    python = tmp_path / "python"
-    python.write_text(f"#!{sys.executable}\n{TOLD}")
-    python.chmod(0o755)
+    python = program(tmp_path / "python", f"#!{sys.executable}\n{TOLD}")
     run = subprocess.Popen(
         ["bash", str(RUN), "--train"],
         cwd=tmp_path,
@@ -147,12 +142,6 @@ def test_rollout_plays_the_run_or_the_checkpoint_that_is_named(called, tmp_path)
     assert called("--rollout").stdout.split() == [*words, f"{tmp_path}/outputs", "--episodes", "5"]
     done = called("--rollout", "--video", CHECKPOINT="/there", EPISODES="7")
     assert done.stdout.split() == [*words, "/there", "--episodes", "7", "--video"]
-
-
-def test_help_has_every_variable(called):
-    text = called("--help").stdout
-    read = set(re.findall(r"\$\{([A-Z_]+):-", RUN.read_text()))
-    assert read and read <= set(re.findall(r"^  ([A-Z_]+) ", text, re.M))
 
 
 def test_mistakes_are_one_line(called):

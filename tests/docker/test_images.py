@@ -6,7 +6,6 @@ import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from itertools import chain
 
@@ -15,7 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from retro_agents.ground.errors import UserError
-from tests.runs import ROOT
+from tests.runs import ROOT, in_python, program
 
 BUILD = ROOT / "docker-build"
 DOCKERFILES = {
@@ -83,8 +82,7 @@ def test_an_image_has_all_that_its_side_runs_with(side):
     copied = re.findall(r"^COPY (\w+)\S* /app/", DOCKERFILES[side].read_text(), re.MULTILINE)
     missing |= {path.parent.name for path in ROOT.glob("*/__init__.py")} - set(copied)
     assert {"matplotlib", "lab"} <= missing
-    code = ONLY.format(missing=missing) + WHAT_RUNS[side]
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = in_python(ONLY.format(missing=missing) + WHAT_RUNS[side])
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -119,8 +117,7 @@ def build(folder, *arguments, **variables):
     """Run docker-build/build with stand-ins for the engines: docker's does not run."""
     scripts = {"docker": '[ "$1" != info ] || exit 1', "podman": "", "buildah": ""}
     for name, script in scripts.items():
-        (folder / name).write_text(f'#!/bin/sh\n{script}\necho {name} "$@"\n')
-        (folder / name).chmod(0o755)
+        program(folder / name, f'#!/bin/sh\n{script}\necho {name} "$@"\n')
     environment = {"PATH": f"{folder}:/usr/bin:/bin", **variables}
     command = ["bash", str(BUILD / "build"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -148,9 +145,7 @@ def test_wheels_are_of_python_3_11_and_kept_until_the_index_changes(tmp_path):
     commands = ["id", "buildah", "podman", "runc", "catatonit", "debootstrap"]
     others = ["scripts/install", *(f"bin/{name}" for name in commands)]
     for path in (python, *(tmp_path / name for name in others)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("#!/bin/sh\nmkdir -p runs/docker/wheels\necho 0\n")
-        path.chmod(0o755)
+        program(path, "#!/bin/sh\nmkdir -p runs/docker/wheels\necho 0\n")
 
     def prove(**variables):
         env = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", **variables}
@@ -168,7 +163,6 @@ def test_wheels_are_of_python_3_11_and_kept_until_the_index_changes(tmp_path):
 def entry():
     """The agent image's entry point."""
     spec = importlib.util.spec_from_file_location("agent_entry", BUILD / "agent_entry.py")
-    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

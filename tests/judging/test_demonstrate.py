@@ -72,10 +72,3 @@ def test_a_persons_frames_are_taken_four_at_a_time(tmp_path):
     episode = replayed(recording, EnvConfig())
     assert [SEVEN[action] for action in episode.actions] == ["RIGHT", "B", "RIGHT", "RIGHT"]
     assert not episode.terminated and len(episode.frames) == 5
-
-
-def test_what_is_no_recording_is_refused_in_a_line(refused, tmp_path):
-    (tmp_path / "text.bk2").write_text("no zip")
-    for recording, complaint in (("text.bk2", "is not a .bk2"), ("none.bk2", "is no file")):
-        words = [str(tmp_path / recording), "--out", str(tmp_path / "out")]
-        assert complaint in refused(main, words)

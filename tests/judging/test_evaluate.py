@@ -58,51 +58,39 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     assert (out / "BrambleWood.Act1.bk2").stat().st_size > 0
 
 
-def test_ctrl_c_keeps_the_levels_that_were_played(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; 2 of 11 levels are in {}/result.json"),
+        (UserError("its state is damaged"), 2, "error: its state is damaged"),
+    ],
+)
+def test_what_ends_at_a_level_leaves_those_before_it(
+    error, code, says, tmp_path, monkeypatch, capsys
+):
     left = [1, 1]
 
-    def interrupted(*args, record_dir, **settings):
+    def ends(*args, record_dir, **settings):
         record_dir.mkdir()
         if not left:
-            raise KeyboardInterrupt
+            raise error
         left.pop()
         return [Episode("one", 900.0, 10, 0.1, False)], []
 
-    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", interrupted)
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", ends)
     monkeypatch.setattr("retro_agents.judging.evaluate.film", lambda path, *_, **__: path)
     out = tmp_path / "out"
     words = ["random", "--levels", "bramble-test", "--video", "--out", str(out)]
-    with pytest.raises(SystemExit, match="130"):
+    with pytest.raises(SystemExit, match=str(code)):
         main(words)
-    said = f"interrupted; 2 of 11 levels are in {out}/result.json"
-    assert said in capsys.readouterr().err
+    assert says.format(out) in capsys.readouterr().err
     result = json.loads((out / "result.json").read_text())
     assert [*result["returns"].values()] == [[900.0]] * 2
     assert result["scores"][-1]["label"] == "2 of 11 levels"
     assert [path.name for path in out.iterdir()] == ["result.json"]  # nothing hidden
-    left.clear()  # interrupted in the first level
-    with pytest.raises(SystemExit, match="130"):
+    with pytest.raises(SystemExit, match=str(code)):  # in the first level
         main([*words[:-1], str(tmp_path / "none")])
     assert not (tmp_path / "none").exists()
-
-
-def test_a_level_that_cannot_be_played_leaves_those_before_it(tmp_path, monkeypatch, refused):
-    played = []
-
-    def fails(*args, record_dir, **settings):
-        record_dir.mkdir()
-        if played:
-            raise UserError("its state is damaged")
-        played.append(Episode("one", 900.0, 10, 0.1, False))
-        return played, []
-
-    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", fails)
-    monkeypatch.setattr("retro_agents.judging.evaluate.film", lambda path, *_, **__: path)
-    words = ["random", "--levels", "bramble-test", "--video", "--out", str(tmp_path / "out")]
-    assert refused(main, words, noisy=True) == "error: its state is damaged"
-    result = json.loads((tmp_path / "out/result.json").read_text())
-    assert [*result["returns"].values()] == [[900.0]]
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["result.json"]
 
 
 def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, capsys):

@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from contextlib import closing
 from typing import Any
 
@@ -24,7 +22,7 @@ from retro_agents.judging.film import (
     play_episode,
     values_of,
 )
-from tests.runs import ROOT
+from tests.runs import in_python
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
 NAMES = EnvConfig().spec().action_names
@@ -61,13 +59,14 @@ def test_what_a_policy_with_a_memory_expects_is_not_shown():
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_an_episode_ends_where_nothing_is_gained(backend):
+def test_an_episode_ends_where_nothing_is_gained_and_is_played_as_told(backend):
     settings = EnvConfig(backend=backend, backtracking=False, episode_steps=300)  # type: ignore[arg-type]
     said, seen = [], []
     with closing(make_env(LEVEL, settings)) as env:
         told = {"on_step": said.append, "on_moment": seen.append}
-        cut = play_episode(Waiting(), env, seed=0, patience=30, **told)
-        whole = play_episode(Waiting(), env, seed=0)
+        cut = play_episode(one := Waiting(), env, seed=0, patience=30, play="draw", **told)
+        whole = play_episode(other := Waiting(), env, seed=0)
+    assert (one.plays, other.plays) == ({"draw"}, {None})
     assert (cut.complete, whole.complete) == (False, True)
     assert 20 < cut.l < 100 and whole.l == 300
     assert said == list(range(1, cut.l + 1))
@@ -139,13 +138,5 @@ from retro_agents.judging.film import Moment, Screen, picture
 screen = Screen.of(numpy.zeros((224, 320, 3), numpy.uint8))
 picture("\\udcff", [Moment(screen, 0, 0.0, [])], 0, [""])
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = in_python(code)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("play", [None, "draw"])
-def test_it_plays_as_it_is_told(play):
-    asked = Waiting()
-    with closing(make_env(LEVEL, EnvConfig(episode_steps=3))) as env:
-        play_episode(asked, env, seed=0, play=play)
-    assert asked.plays == {play}

@@ -6,6 +6,7 @@ import pytest
 
 import lab.mutants
 from lab.mutants import failing, mutants_of, try_out
+from tests.runs import program
 
 CODE = '''"""Text."""
 FACTOR: float = 1.5
@@ -58,9 +59,7 @@ def test_a_fault_is_caught_by_the_first_test_that_fails_and_is_mended(tmp_path, 
 
 def test_an_interruption_ends_the_tests_that_run(tmp_path, monkeypatch):
     says = "#!/bin/sh\necho $$ >pid\nsleep 1\nkill -ALRM $PPID\nsleep 60\n"
-    (tmp_path / "sleeper").write_text(says)
-    (tmp_path / "sleeper").chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "sleeper"))
+    monkeypatch.setattr(sys, "executable", str(program(tmp_path / "sleeper", says)))
 
     def interrupt(*_):
         raise KeyboardInterrupt

@@ -1,12 +1,11 @@
 """What holds for every command: `python -m PACKAGE.MODULE`."""
 
 import importlib
-import subprocess
 import sys
 
 import pytest
 
-from tests.runs import ROOT
+from tests.runs import ROOT, in_python
 
 INNER = (
     "lab.benchmarks.peers.",
@@ -47,29 +46,16 @@ def test_commands_begin_without_any_extra():
     """What they lack of one is then said in one line."""
     assert {"ppo2.train", "retro_agents.contest.run"} < set(COMMANDS)
     alone = [name for name in COMMANDS if not name.startswith(MADE_OF_EXTRAS)]
-    command = [sys.executable, "-c", ALONE, *alone]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = in_python(ALONE, *alone)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, tmp_path, capsys):
+def test_a_misspelt_flag_is_refused_before_anything_is_done(name, monkeypatch, tmp_path, refused):
     if name.startswith("lab.benchmarks.sb3_"):
         pytest.importorskip("stable_baselines3")
     module = importlib.import_module(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name, "--no-such-flag"])
-    with pytest.raises(SystemExit) as stop:
-        module.main()
-    said = capsys.readouterr()
-    assert stop.value.code == 2 and not said.out
-    assert said.err.splitlines()[-1].startswith("error: ") and "usage:" not in said.err
+    assert "usage:" not in refused(module.main)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_function_of_ones_own_is_found_in_the_current_folder(tmp_path):
-    (tmp_path / "mine.py").write_text("x = 1\n")
-    words = ["retro_agents", "contest", "run", "--agent", "mine:play"]
-    order = [sys.executable, "-P", "-m", *words]  # -P: as the console command starts
-    done = subprocess.run(order, cwd=tmp_path, capture_output=True, text=True)
-    assert "mine.py has no function 'play'" in done.stderr

@@ -7,14 +7,13 @@ import shutil
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
-from retro_agents.command import COMMANDS, main
-from tests.runs import ROOT
+from retro_agents.command import COMMANDS
+from retro_agents.run.agents import AGENTS
+from tests.runs import ROOT, in_python, program
 
-AGENTS = ("rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es")
 EVERY = [*(name for name in COMMANDS if name != "train"), *(f"train {agent}" for agent in AGENTS)]
 HELP = """
 import sys
@@ -30,9 +29,8 @@ for words in [[], ["--help"], ["contest"], ["train"], *map(str.split, sys.argv[1
 """
 
 
-def test_help_comes_in_groups_and_without_what_is_slow_to_import() -> None:
-    command = [sys.executable, "-c", HELP, *EVERY]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+def test_help_comes_in_groups_and_without_what_is_slow_to_import():
+    done = in_python(HELP, *EVERY)
     assert (done.returncode, done.stderr) == (0, "")
     for name, text in zip(EVERY, done.stdout.split("usage: ")[5:], strict=True):
         assert text.startswith(f"retro-agents {name} ")
@@ -43,11 +41,6 @@ def test_help_comes_in_groups_and_without_what_is_slow_to_import() -> None:
             assert titles[titles.index("The environment:") + 1 :] in ([], ["The machine:"])
             most_used = text.partition("Most used:")[2].partition("\n\n")[0]
             assert 10 <= most_used.count("\n  --") <= 12 and "--preset" in most_used
-
-
-def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["list", "levels", "--of", "bramble-test"])
-    assert "BrambleDash-Genesis-v0:BrambleWood.Act3\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -63,7 +56,7 @@ def test_a_command_gets_its_arguments(capsys: pytest.CaptureFixture[str]) -> Non
         ("python -m rainbow.train --encoder d", ["data-efficient"]),
     ],
 )
-def test_a_shell_completes_a_word(line: str, expected: list[str], tmp_path: Path) -> None:
+def test_a_shell_completes_a_word(line, expected, tmp_path):
     program = line.split()[2 if line.startswith("python") else 0].replace("-", "_")
     answer, place = tmp_path / "answer", "3" if line.startswith("python") else "1"
     asked = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": place}
@@ -74,7 +67,7 @@ def test_a_shell_completes_a_word(line: str, expected: list[str], tmp_path: Path
 
 
 @pytest.mark.parametrize("script", ["test", "check", "demo", "docs", "gpu", "install"])
-def test_a_scripts_help_installs_nothing(script: str, tmp_path: Path) -> None:
+def test_a_scripts_help_installs_nothing(script, tmp_path):
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     command = [f"{tmp_path.name}/scripts/{script}", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path.parent)
@@ -82,14 +75,12 @@ def test_a_scripts_help_installs_nothing(script: str, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"scripts"}
 
 
-def test_the_gpus_script_hands_its_flags_on(tmp_path: Path) -> None:
+def test_the_gpus_script_hands_its_flags_on(tmp_path):
     shutil.copytree(ROOT / "scripts", tmp_path / "there" / "scripts")
-    python = tmp_path / "python3"
-    python.write_text('#!/bin/sh\necho "$@" >>calls\n')
-    python.chmod(0o755)
+    program(tmp_path / "python3", '#!/bin/sh\necho "$@" >>calls\n')
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
+    def run(*words):
         command = ["there/scripts/gpu", *words]
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env)
 
@@ -106,14 +97,13 @@ def test_the_gpus_script_hands_its_flags_on(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, said)
 
 
-def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: Path) -> None:
+def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path):
     """At a terminal, where the key signals the processes in its foreground."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    python = tmp_path / "python3"
     trains = "(: </dev/tty) 2>/dev/null || echo apart; trap 'echo stopped; kill $!; exit 130' INT"
     trains += "; echo trains; sleep 30 & wait"
-    python.write_text(f'#!/bin/sh\ncase "$2" in ppo2.train) {trains} ;; esac\necho "python $1"\n')
-    python.chmod(0o755)
+    text = f'#!/bin/sh\ncase "$2" in ppo2.train) {trains} ;; esac\necho "python $1"\n'
+    program(tmp_path / "python3", text)
     child, terminal = pty.fork()
     if not child:
         os.environ["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
@@ -131,7 +121,7 @@ def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path: P
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is missing")
-def test_the_page_says_why_npm_could_not_install(tmp_path: Path) -> None:
+def test_the_page_says_why_npm_could_not_install(tmp_path):
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "web").mkdir()
     for name in ("package.json", "package-lock.json"):
@@ -143,12 +133,9 @@ def test_the_page_says_why_npm_could_not_install(tmp_path: Path) -> None:
     assert "could not install" in done.stderr.splitlines()[-1]
 
 
-def test_the_demos_help_leaves_an_old_or_incomplete_environment_alone(tmp_path: Path) -> None:
+def test_the_demos_help_leaves_an_old_or_incomplete_environment_alone(tmp_path):
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    python = tmp_path / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text('#!/bin/sh\necho python "$@"\n')
-    python.chmod(0o755)
+    python = program(tmp_path / ".venv/bin/python", '#!/bin/sh\necho python "$@"\n')
     command = [tmp_path / "scripts" / "demo", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "python scripts/demo.py --help\n")

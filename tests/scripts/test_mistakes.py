@@ -156,6 +156,8 @@ MISTAKES = {
         ("ppo2", "not set; `retro-agents evaluate ppo2 --video` films episodes instead"),
         ("ppo2 --explore", "--play draw"),
         ("random --play best", "random has no other way to play"),
+        ("run-and-jump --levels none", "unknown levels 'none'"),  # before a window would open
+        ("none --levels bramble-test", "no checkpoint at none"),
     ],
     "play": [
         ("BrambleWood.Act1", "no display: "),

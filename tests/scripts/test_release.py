@@ -37,12 +37,6 @@ def test_a_releases_notes_are_its_section_of_the_changelog(tag, notes, tmp_path)
     assert (tmp_path / "notes.md").read_text() == notes
 
 
-def test_the_site_is_built_after_the_environment_that_the_studios_tests_need():
-    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
-    steps = [step.get("run", "") for step in workflow["jobs"]["docs"]["steps"]]
-    assert steps.index("scripts/docs") < steps.index("scripts/web --test")
-
-
 def test_a_checkout_has_the_stored_ends_of_lines_on_every_system():
     command = ["git", "check-attr", "text", "--", "scripts/install"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -7,9 +7,9 @@ import pytest
 from setuptools import Distribution
 from setuptools.config.pyprojecttoml import apply_configuration
 
+from retro_agents.run.agents import AGENTS
 from tests.runs import ROOT
 
-AGENTS = {"rainbow", "ppo2", "trpo", "impala", "sac", "jerk", "es"}
 NAMES = {"retro_agents", "lsh_memory", "cartridge", *AGENTS}
 BUILT = "retro_agents/studio/page/"
 """The studio's page, if `scripts/web` has built it: in the wheel, and not in git."""
@@ -18,7 +18,7 @@ NOT_NEEDED = (".md", ".gif", ".png", ".c", ".h", ".s", ".ld", ".txt", "Makefile"
 
 
 @pytest.fixture(scope="module")
-def wheel() -> set[str]:
+def wheel():
     """Every path in the wheel."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
@@ -32,7 +32,7 @@ def wheel() -> set[str]:
     return {Path(path).as_posix() for path in modules | data}
 
 
-def test_the_wheel_holds_the_packages_and_all_their_data(wheel: set[str]) -> None:
+def test_the_wheel_holds_the_packages_and_all_their_data(wheel):
     done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         pytest.skip("not a git checkout")

@@ -123,7 +123,6 @@ def test_ctrl_c_ends_the_studio_while_a_disk_does_not_answer(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as it:
-        assert it.stdout is not None
         port, token = re.findall(r":(\d+)/\?token=(\S+)", it.stdout.readline())[0]
         with socket.create_connection((HERE, int(port))) as page:
             asked = f"GET /api/episodes?run=one HTTP/1.1\r\nHost: {HERE}:{port}\r\n"

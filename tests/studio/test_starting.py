@@ -5,16 +5,14 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from retro_agents.run.checkpoint import load_agent
-from retro_agents.run.command_line import parse_command
 from retro_agents.run.folder import alone_in
 from retro_agents.run.provenance import recorded
 from retro_agents.studio import app
-from retro_agents.studio.__main__ import StudioConfig, has_browser, main, said
+from retro_agents.studio.__main__ import has_browser, main, said
 from retro_agents.studio.index import Index
 from tests.runs import KILLS, ROOT
 from tests.studio.conftest import TOKEN, Client, processes
@@ -133,11 +131,6 @@ def test_a_page_that_is_not_built_is_refused(tmp_path, refused, monkeypatch, in_
     assert refused(main) == f"error: the page is not built: {advice}"
 
 
-def test_the_folder_is_runs_unless_another_is_given():
-    for words, folder in (([], "runs"), (["others"], "others")):
-        assert parse_command(StudioConfig, words, command="").runs == Path(folder)
-
-
 SERVER = """
 import sys
 from pathlib import Path
@@ -158,7 +151,6 @@ def test_a_killed_studio_harms_no_run(tmp_path, seed):
     make_run(root / "other")
     words = [sys.executable, "-c", SERVER, str(root), TOKEN]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as it:
-        assert it.stdout is not None
         client = Client(int(it.stdout.readline()))
         assert client.ask("/api/start", {**RUN, "timesteps": "200"})[0] == 200
         for _ in range(moment.randrange(200)):

@@ -37,7 +37,7 @@ def test_a_running_run_is_stopped_and_saves(studio, tmp_path):
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as it:
-        assert it.stdout is not None and it.stdout.readline()
+        assert it.stdout.readline()
         assert client.rows(lambda rows: rows["one"]["state"] == "running")["one"]["speed"] == 100
         assert client.ask("/api/stop", {"run": "one"})[0] == 200
         it.wait(30)

@@ -144,13 +144,9 @@ def test_the_agents_own_runs_are_searched():
     assert all(run["score"] == pytest.approx(6.0) for run in runs().values())  # the last rows' mean
 
 
-def test_another_search_is_not_gone_on_with(played, refused):
+def test_another_search_or_one_of_another_version_is_not_gone_on_with(played, refused):
     search_for("--trials", "1")
     assert "was begun with search" in refused(search_for, space="gamma=0.2:0.9")
-
-
-def test_a_search_of_another_version_is_refused_in_one_line(played, refused):
-    search_for("--trials", "1")
     path = search.Path("runs/search.json")
     store(path, {**read_result(path), "former": 1})
     assert "was begun with former 1" in refused(search_for, "--trials", "1")

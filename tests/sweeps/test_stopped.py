@@ -23,9 +23,7 @@ kinds: {waiting: {run: toy.train, flags: --gamma=0.5}}
         ("sweep", signal.SIGKILL, -9),
         ("sweep", signal.SIGTERM, 143),
         ("sweep", signal.SIGHUP, 129),
-        ("sweep", signal.SIGABRT, -6),
         ("study", signal.SIGINT, 130),
-        ("study", signal.SIGKILL, -9),
     ],
 )
 def test_no_run_outlives_the_command_that_began_it(command, number, code, tmp_path):

@@ -29,7 +29,7 @@ from retro_agents.ground.temporary import PREFIX
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.command_line import parse_command
 from tests.contest.leaderboard.conftest import STEPS
-from tests.runs import ROOT
+from tests.runs import ROOT, program
 
 BAD = [
     ({"stepz": 0}, "unknown field `stepz`"),
@@ -80,14 +80,11 @@ def test_a_bad_entry_is_refused_in_one_line(board, refused, facts, says):
     assert says in refused(board.score, board.entry(**facts))
 
 
-def test_an_entry_holds_no_links(board, refused):
+def test_an_entry_holds_no_links_and_no_file_that_git_leaves_out(board, refused):
     folder = board.entry()
     (folder / "more").symlink_to(board.root)
     assert "more is a link" in refused(board.score, folder)
-
-
-def test_an_entry_holds_no_file_that_git_leaves_out(board, refused):
-    folder = board.entry()
+    (folder / "more").unlink()
     (folder / ".DS_Store").touch()
     assert ".DS_Store would not reach others" in refused(board.score, folder)
 
@@ -188,12 +185,10 @@ IMAGE = f"theirs@sha256:{64 * '0'}"
 @pytest.fixture
 def docker(tmp_path, monkeypatch):
     """A program in the place of Docker, which runs the file play.py."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "docker").write_text(DOCKER)
-    (tmp_path / "bin" / "docker").chmod(0o700)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    folder = program(tmp_path / "bin" / "docker", DOCKER).parent
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("DOCKER_HOST", "unix:///theirs")  # without which it would find no images
-    return tmp_path / "bin"
+    return folder
 
 
 def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
@@ -215,8 +210,7 @@ def test_podman_keeps_the_users_id_unless_that_is_root_or_wants_another(monkeypa
 def test_an_engine_that_does_not_answer_is_passed_over(board, docker, refused):
     works, folder = (docker / "docker").rename(docker / "works"), board.entry(image=IMAGE)
     for name in ("docker", "podman"):
-        (docker / name).write_text("#!/bin/sh\nexit 1\n")
-        (docker / name).chmod(0o700)
+        program(docker / name, "#!/bin/sh\nexit 1\n")
     assert f"neither docker nor podman can fetch {IMAGE}" in refused(board.score, folder)
     works.rename(docker / "podman")
     assert board.score(folder)["entry"] == "mine"
@@ -315,22 +309,18 @@ def test_the_page_says_who_cannot_have_seen_the_acts(board):
     assert str(facts["seed"]) not in (board.root / "page.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
+def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(board, refused):
+    scored = board.score(board.entry(agent="random"))
+    for change, says in (
         ({"score": "?"}, "result.json is damaged"),
         ({"acts": {}}, "has other acts than its season"),
-        ({"game": "?"}, "the game has changed since mine was scored"),
-    ],
-)
-def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(
-    board, refused, change, says
-):
-    result = board.score(board.entry(agent="random"))
-    for part in (result, result["inputs"]):
-        part |= {name: value for name, value in change.items() if name in part}
-    (board.results / "result.json").write_text(json.dumps(result))
-    assert says in refused(page, ["--board", str(board.root)])
+        (
+            {"inputs": scored["inputs"] | {"game": "?"}},
+            "the game has changed since mine was scored",
+        ),
+    ):
+        (board.results / "result.json").write_text(json.dumps(scored | change))
+        assert says in refused(page, ["--board", str(board.root)])
 
 
 def test_runs_of_an_act_that_end_together_keep_their_own_recordings(tmp_path, monkeypatch):

@@ -30,10 +30,7 @@ class Checker(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-        self.words: list[str] = []
-        self.tables: dict[str, list[list[str]]] = {}
+        self.open, self.loads, self.words, self.tables = [], [], [], {}
         self.feed(text)
         self.close()
         assert self.open == []
@@ -113,7 +110,6 @@ def test_browser_shows_the_comparison_and_nothing_too_wide(report, tmp_path, wid
         "return d.querySelector('[data-hover] output').textContent; };"
         f"f.srcdoc = {inner};</script>"
     )
-    assert CHROMIUM is not None
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000"]
     done = subprocess.run([*command, outer.as_uri()], capture_output=True, text=True, check=True)

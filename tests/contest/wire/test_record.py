@@ -5,7 +5,6 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +15,7 @@ from retro_agents.ground.errors import UserError
 
 
 def result(folder):
-    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
-    return found
+    return json.loads((folder / "result.json").read_text())
 
 
 def episode(record, *rewards, terminated=True):

@@ -27,6 +27,8 @@ def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_
     assert (env.render() == obs.transpose(1, 2, 0)).all()
     with pytest.raises(ResetNeeded):
         env.step(0)
+    with pytest.raises(ValueError, match="cannot be reset singly"):
+        env.reset(options={"levels": ["x"]})
     begun, _ = env.reset()
     assert not (begun == obs).all()
     np.testing.assert_array_equal(env.reset(seed=2)[0], first)
@@ -57,15 +59,3 @@ def test_environments_made_one_by_one_play_other_levels():
 
     assert len({level(seed) for seed in range(100_000, 100_004)}) == 4
     assert level(None) != level(None)
-
-
-def test_options_are_not_ignored_at_an_episodes_end():
-    env = gymnasium.make(ID, num_levels=5)
-    env.reset(seed=2)
-    over = False
-    while not over:
-        _, _, terminated, truncated, _ = env.step(4)
-        over = terminated or truncated
-    with pytest.raises(ValueError, match="cannot be reset singly"):
-        env.reset(options={"levels": ["x"]})
-    env.close()

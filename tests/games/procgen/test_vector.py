@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from gymnasium.error import InvalidAction, ResetNeeded
@@ -13,7 +10,7 @@ from retro_agents.games.procgen.levels import level_sets
 from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
 from retro_agents.ground.errors import UserError
 from tests.games.streams import assert_same, played
-from tests.runs import ROOT
+from tests.runs import in_python
 
 
 def seeds_of(envs, steps):
@@ -219,9 +216,8 @@ def test_nothing_is_said_where_a_game_is_made():
         "from retro_agents.games.procgen.vector import make_vec; "
         "make_vec('coinrun', num_envs=1, config=Config()).reset()"
     )
-    argv = [sys.executable, "-c", code]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == done.stderr == ""
+    done = in_python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_the_picture_follows_its_settings():

@@ -83,8 +83,7 @@ def playable(request):
         return AIRSTRIKER, EnvConfig(scenario="scenario")
     if request.param in ("bramble", "native"):
         return BRAMBLE, EnvConfig(backend="native" if request.param == "native" else "emulator")
-    scripted: tuple[Level, EnvConfig] = request.getfixturevalue("scripted_level")
-    return scripted
+    return request.getfixturevalue("scripted_level")
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 """BrambleDash with the packages of the light base alone, and without what only Linux has."""
 
-import subprocess
-import sys
 import tomllib
 
 import pytest
 from packaging.requirements import Requirement
 
 from retro_agents.ground.errors import EXTRAS
-from tests.runs import ROOT
+from tests.runs import ROOT, in_python
 
 LINUX = ("fcntl", "resource", "termios", "pwd", "grp")
 ALONE = f"""
@@ -44,15 +42,9 @@ assert not fresh.has_compiler()
 """
 
 
-def alone(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", ALONE + code, *arguments], cwd=ROOT, capture_output=True, text=True
-    )
-
-
 @pytest.mark.parametrize("code", [BY_NAME, CONTESTS, EXPERT], ids=["names", "contest", "expert"])
 def test_the_game_needs_no_more_than_the_base(code, tmp_path):
-    done = alone(code, str(tmp_path))
+    done = in_python(ALONE + code, str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -68,7 +60,7 @@ def test_the_game_needs_no_more_than_the_base(code, tmp_path):
 )
 def test_a_command_names_the_extra_that_it_lacks(words, extra, tmp_path):
     code = "import os; from retro_agents.command import main; os.chdir(sys.argv.pop(1)); main()"
-    done = alone(code, str(tmp_path), *words)
+    done = in_python(ALONE + code, str(tmp_path), *words)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert f"[{extra}]" in done.stderr and not list(tmp_path.iterdir())
 

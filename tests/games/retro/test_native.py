@@ -3,8 +3,6 @@
 import errno
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 
@@ -24,10 +22,11 @@ from retro_agents.games.retro.integrations import file_of, kind_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
 from retro_agents.games.retro.native import NativeVectorEnv
-from retro_agents.games.retro.native_env import HELD, allowed
+from retro_agents.games.retro.native_env import allowed
 from retro_agents.games.retro.native_rows import Recorder
 from retro_agents.ground.errors import UserError
 from tests.games.streams import assert_same, played
+from tests.runs import in_python
 
 ACTS = [Level(GAME, name) for name in level_names()]
 THREADS = """
@@ -192,7 +191,7 @@ def test_threads_change_nothing(make):
 
 
 def test_three_threads_can_make_the_first_environments_at_once():
-    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True)
+    done = in_python(THREADS)
     assert done.stdout.split() == [str(ACTS[0])] * 3, done.stderr
 
 
@@ -384,8 +383,3 @@ def test_all_states_are_apart_and_begin_alike():
     assert (found.states[0] != found.states[2]).any()
     found.step(2, 3)
     assert found.game["steps"].tolist() == [1, 1, 2]
-
-
-def test_the_pads_rules_are_the_emulators():
-    groups = stable_retro.get_system_info("Genesis")["actions"]
-    assert [[held.split() for held in group] for group in HELD] == groups

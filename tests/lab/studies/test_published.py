@@ -20,7 +20,6 @@ RUNS = sorted({one["run"] for one in STATEMENTS if "run" in one})
 
 
 def test_every_statement_has_a_verdict_and_says_why_it_is_not_met():
-    assert len(STATEMENTS) == 148
     for one in STATEMENTS:
         assert one["verdict"] in VERDICTS
         assert one["verdict"] == "works" or one.get("note"), one["says"]
