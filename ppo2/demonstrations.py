@@ -111,9 +111,7 @@ def read(folders: str, settings: EnvSettings, *, gamma: float) -> Demonstrations
             raise UserError(
                 f"{source} holds no recorded episodes: `retro-agents record AGENT` records some"
             )
-        check_played_alike(
-            found, action_names=spec.action_names, frame_skip=spec.frame_skip, source=source
-        )
+        check_played_alike(found, spec, source=source)
         shape = (spec.channels, *spec.observation_shape[1:])
         seen = [e for e in found if e.frames is not None and e.frames.shape[1:] == shape]
         if len(seen) < len(found):

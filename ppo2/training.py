@@ -164,7 +164,7 @@ class Training(OnPolicy):
             own["state"]["imitation_rng"] = generator_state(self.imitation.rng)
         if self.rnd is not None:
             own["tensors"] = {"rnd": self.rnd.tensors()}
-            own["state"]["rnd_moments"] = self.rnd.scale.save()
+            own["state"]["rnd_moments"] = self.rnd.scale.moments.tolist()
             own["rows"] = {"rnd_sums": self.rnd.scale.sums.tolist()}
         super().save(run_dir, envs, keep=sys.maxsize if self.config.num_checkpoints else 2, **own)
 

@@ -79,7 +79,6 @@ def write_agent(name: str, folder: Path) -> None:
         for file in sorted(path for path in files if path.suffix != ".pyc"):  # which pip leaves
             text = file.read_text(encoding="utf-8").replace("tally", name)
             made = draft / name / file.relative_to(TEMPLATE)
-            made.parent.mkdir(parents=True, exist_ok=True)
             write_text(made, text.replace("Tally", name.title().replace("_", "")))
         write_text(draft / "pyproject.toml", PROJECT.format(name=name))
 

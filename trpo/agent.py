@@ -1,7 +1,6 @@
 """The acting side of TRPO: pick actions, be saved, be loaded."""
 
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import Any
 
 import torch
@@ -73,15 +72,10 @@ class LogPolicy(nn.Sequential):
 @memory_for("such a net", instead="give smaller --hidden or --widths")
 def make_net(config: TRPOConfig) -> TRPONet:
     """An untrained net for that config, its weights drawn from torch's generator."""
-    spec = config.env.spec()
-    image, initialisation = spec.observation_shape, config.initialisation
-    trunk = partial(
-        make_trunk, config.net, image, initialisation=initialisation, frames=spec.frame_stack
-    )
-    encoder, hidden = trunk()
-    critic = trunk() if config.critic == "apart" else None
-    net = TRPONet(encoder, hidden, actions=spec.actions, critic=critic)
-    if initialisation == "xavier-all":
+    encoder, hidden = make_trunk(config)
+    critic = make_trunk(config) if config.critic == "apart" else None
+    net = TRPONet(encoder, hidden, actions=config.env.spec().actions, critic=critic)
+    if config.initialisation == "xavier-all":
         xavier(net.policy)
         xavier(net.value)
     return net

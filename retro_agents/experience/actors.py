@@ -74,7 +74,6 @@ class Actor(Protocol):
 
     def play(self, weights: Weights | None, version: int) -> Any:
         """Play the next block with these weights, of that version; None: with its own."""
-        ...
 
 
 class ActorBlock(NamedTuple):
@@ -96,11 +95,9 @@ class Actors(Protocol):
 
     def next(self) -> ActorBlock:
         """Wait for a block."""
-        ...
 
     def order(self, actor: int, version: int) -> None:
         """Let that actor play one more block, with the weights as they are now."""
-        ...
 
 
 A = TypeVar("A", bound=Actor)

@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from retro_agents.contract.envs import EnvSpec
 from retro_agents.ground.arrays import Rows
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
@@ -131,13 +132,7 @@ def left_by(run: Path | str) -> Path:
     return folder if complete_checkpoints(folder) else path
 
 
-def check_played_alike(
-    episodes: Sequence[Episode],
-    *,
-    action_names: Sequence[str],
-    frame_skip: int,
-    source: Path | str,
-) -> None:
+def check_played_alike(episodes: Sequence[Episode], spec: EnvSpec, *, source: Path | str) -> None:
     """Raises UserError if an episode's action names or frame skip differ from this run's, or if it
     has an action without a name."""
     for episode in episodes:
@@ -146,10 +141,10 @@ def check_played_alike(
                 f"{source} holds action {most} of an episode with {len(episode.action_names)} "
                 "actions: it is damaged, record it again"
             )
-        names = tuple(action_names[: len(episode.action_names)])
-        if (names, frame_skip) != (episode.action_names, episode.frame_skip):
+        names = spec.action_names[: len(episode.action_names)]
+        if (names, spec.frame_skip) != (episode.action_names, episode.frame_skip):
             raise UserError(
                 f"{source} holds episodes of frame_skip {episode.frame_skip} and the actions "
-                f"{', '.join(episode.action_names)}; this run has {frame_skip} and "
-                f"{', '.join(action_names)}: play with the same"
+                f"{', '.join(episode.action_names)}; this run has {spec.frame_skip} and "
+                f"{', '.join(spec.action_names)}: play with the same"
             )

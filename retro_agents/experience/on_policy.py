@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -20,10 +19,9 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import set_generator_state
 from retro_agents.ground.seeding import rng_state, set_rng_state
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
+from retro_agents.run.fields import NOTHING
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import RunState
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class OnPolicy(RunState):
@@ -165,7 +163,7 @@ def contents_of(
     arrays = {name: np.concatenate([one[name] for one in rollouts]) for name in rollouts[0]}
     state = {name: list(chain(*(one[name] for one, _ in everyone))) for name in own}
     state["recent_returns"] = list(collector.recent_returns)
-    state["return_moments"] = collector.return_scale.save()
+    state["return_moments"] = collector.return_scale.moments.tolist()
     return arrays, state
 
 

@@ -58,13 +58,8 @@ def seed_replay(replay: Replay, saved: Checkpoint, count: int, *, ours: EnvSetti
     They are those of its recorded episodes, else of its replay; none where it has neither.
     Raises UserError as `check_made_alike` does, or if they do not fit.
     """
-    episodes, spec = episodes_of(saved), ours.spec()
-    check_played_alike(
-        episodes,
-        action_names=spec.action_names,
-        frame_skip=spec.frame_skip,
-        source=saved.folder,
-    )
+    episodes = episodes_of(saved)
+    check_played_alike(episodes, ours.spec(), source=saved.folder)
     try:
         if count and episodes:
             return seed(replay, as_replay(episodes, ours.learning_rewards), count)

@@ -43,13 +43,9 @@ class ReturnScale:
         count, _, squares = self.moments
         return float(np.sqrt(squares / count + 1e-8))
 
-    def save(self) -> list[float]:
-        """Returns the moments, the same in every process; `sums` are each process's own."""
-        return [float(value) for value in self.moments]
-
     def restore(self, moments: list[float], sums: list[float]) -> None:
-        """Restore the moments from `save`, and this process's sums. Raises ValueError for other
-        numbers of them."""
+        """Restore the moments, which all processes share, and this process's sums. Raises
+        ValueError for other numbers of them."""
         self.moments = np.array(moments, np.float64).reshape(self.moments.shape)
         self.sums = np.array(sums, np.float64).reshape(self.sums.shape)
 

@@ -34,12 +34,11 @@ class StoredArray:
 def describe(rows: Rows) -> tuple[np.dtype, tuple[int, ...]]:
     """Returns the dtype and shape with which `rows` are stored. Raises TypeError if they differ in
     type, or in more than their length."""
-    parts = parts_of(rows)
     if isinstance(rows, np.ndarray):
         return rows.dtype, rows.shape
-    if len(kinds := {(part.dtype.str, part.shape[1:]) for part in parts}) > 1:
+    if len(kinds := {(part.dtype.str, part.shape[1:]) for part in rows}) > 1:
         raise TypeError(f"what is stored as one array differs in type or shape: {sorted(kinds)}")
-    return parts[0].dtype, (sum(map(len, parts)), *parts[0].shape[1:])
+    return rows[0].dtype, (sum(map(len, rows)), *rows[0].shape[1:])
 
 
 def parts_of(rows: Rows) -> Sequence[np.ndarray]:

@@ -18,29 +18,21 @@ P = ParamSpec("P")
 EXTRAS = {
     **dict.fromkeys(("cv2", "numba", "safetensors", "scipy", "tensorboard", "torch"), "agents"),
     **dict.fromkeys(("stable_retro", "vcdiff_decoder"), "retro"),
+    **dict.fromkeys(("imageio", "imageio_ffmpeg", "jinja2", "matplotlib"), "report"),
+    **dict.fromkeys(("sb3_contrib", "stable_baselines3"), "benchmarks"),
+    **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
+    **dict.fromkeys(("starlette", "uvicorn", "websockets"), "studio"),
     "envpool": "procgen",
     "mpi4py": "es",
     "pygame": "play",
-    "imageio": "report",
-    "imageio_ffmpeg": "report",
-    "jinja2": "report",
-    "matplotlib": "report",
     "argcomplete": "completion",
     "datasketch": "lsh",
-    "sb3_contrib": "benchmarks",
-    "stable_baselines3": "benchmarks",
     "wandb": "wandb",
     "mlflow": "mlflow",
     "trackio": "trackio",
     "huggingface_hub": "hub",
-    "onnx": "onnx",
-    "onnxruntime": "onnx",
-    "onnxscript": "onnx",
     "ray": "actors",
     "optuna": "search",
-    "starlette": "studio",
-    "uvicorn": "studio",
-    "websockets": "studio",
 }
 """Optional modules, and the extra in pyproject.toml that installs each."""
 NOT_INSTALLED = {"hub", "mlflow", "trackio", "wandb"}
@@ -83,9 +75,10 @@ def installs(extra: str) -> str:
     return f"{script}pip install 'retro-contest-agents[{extra}]'"
 
 
-def missing_extra(error: ModuleNotFoundError) -> str | None:
-    """Returns a line about the extra whose module is not installed, or None."""
-    module = (error.name or "").partition(".")[0]
+def missing_extra(error: Exception) -> str | None:
+    """Returns a line about the extra whose missing module the error comes from, or None."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    module = (name or "").partition(".")[0]
     if module not in EXTRAS:
         return None
     return f"{module} is not installed: run {installs(EXTRAS[module])}"
@@ -151,18 +144,12 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             main(*args, **kwargs)
-        except UserError as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise SystemExit(2) from None
-        except ModuleNotFoundError as error:
-            if (missing := missing_extra(error)) is None:
-                raise
-            print(f"error: {missing}", file=sys.stderr)
-            raise SystemExit(2) from None
         except Exception as error:
-            if (limit := limit_of(error)) is None:
+            known = isinstance(error, UserError)
+            line = str(error) if known else missing_extra(error) or limit_of(error)
+            if line is None:
                 raise
-            print(f"error: {printable(limit)}", file=sys.stderr)
+            print(f"error: {printable(line)}", file=sys.stderr)
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)

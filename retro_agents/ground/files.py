@@ -278,8 +278,6 @@ def step_of(checkpoint: Path) -> int:
 
 def complete_checkpoints(folder: Path) -> list[Path]:
     """Returns a run's complete checkpoints, oldest first; a replaced one precedes its successor."""
-    checkpoints = []
-    for path in folder.iterdir() if folder.is_dir() else []:
-        if CHECKPOINT.fullmatch(path.name) and (path / "meta.json").is_file():
-            checkpoints.append((step_of(path), not path.name.endswith(ASIDE), path))
-    return [path for *_, path in sorted(checkpoints)]
+    inside = folder.iterdir() if folder.is_dir() else ()
+    found = [p for p in inside if CHECKPOINT.fullmatch(p.name) and (p / "meta.json").is_file()]
+    return sorted(found, key=lambda path: (step_of(path), not path.name.endswith(ASIDE)))

@@ -91,10 +91,8 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
         if 0 < self._total <= self._start:
-            left = (
-                f"nothing left to do, {self._start} of {self._total} {self._unit} were done before"
-            )
-            print(f"{self._description}: {left}", file=self._stream, flush=True)
+            done = f"{self._start} of {self._total} {self._unit} were done before"
+            print(f"{self._description}: nothing left to do, {done}", file=self._stream, flush=True)
         elif self._bar is None and (self._shown_step != self._step or self._step == self._start):
             # The last line shows the run's average speed and its duration.
             self._history = deque([(self._began, self._start)])

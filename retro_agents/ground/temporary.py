@@ -52,9 +52,8 @@ def remove_unlocked(path: Path) -> None:
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            if os.fstat(descriptor).st_uid == os.getuid() and lock_descriptor(
-                descriptor, blocking=False
-            ):
+            own = os.fstat(descriptor).st_uid == os.getuid()
+            if own and lock_descriptor(descriptor, blocking=False):
                 shutil.rmtree(path)
         finally:
             os.close(descriptor)

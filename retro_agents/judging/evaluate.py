@@ -116,9 +116,8 @@ def agent_in(contest: Path) -> str:
         raise UserError(f"{contest}/contest.json is damaged: it lacks {min(lacking)}")
     saved = sorted(contest.glob("*/seed-*/agent"))
     learned = [str(path) for path in saved if path.parent.name[len("seed-") :].isdecimal()]
-    start = (
-        [] if facts["mode"] == "adapt" or not facts["checkpoint"] else [str(facts["checkpoint"])]
-    )
+    adapts = facts["mode"] == "adapt"
+    start = [str(facts["checkpoint"])] if facts["checkpoint"] and not adapts else []
     found = learned or start
     if not found and facts["name"] in REFERENCES:
         return str(facts["name"])
@@ -265,8 +264,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError("--sight makes no films: leave out --video, or --sight")
     if config.sight and config.play:
         raise UserError("--sight tests both ways of acting: leave out --play")
-    name, folder = config.agent, Path(config.agent)
-    name = agent_in(folder) if (folder / "contest.json").is_file() else name
+    folder = Path(config.agent)
+    name = agent_in(folder) if (folder / "contest.json").is_file() else config.agent
     levels = playable_levels(config.levels, agent=name)
     levels = levels if config.levels or config.sight else levels[:1]
     check_play(name, config.play)

@@ -5,7 +5,6 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -19,6 +18,7 @@ from retro_agents.ground.film import enlarged, write_video
 from retro_agents.ground.output import printable
 from retro_agents.judging.demonstrate import replayed
 from retro_agents.judging.score import Episode, as_episode
+from retro_agents.run.fields import NOTHING
 
 PATIENCE = 20
 """Seconds without a new highest return after which an episode ends, unless --whole is given."""
@@ -140,7 +140,7 @@ def film(
     names: Sequence[str],
     *,
     frame_skip: int,
-    ends: Mapping[str, str] = MappingProxyType({}),
+    ends: Mapping[str, str] = NOTHING,
     until: Sequence[str] = (),
 ) -> Path:
     """Film one episode of each player side by side and in step, ended ones in grey -> an .mp4.
@@ -164,8 +164,7 @@ def film(
                     )
             yield canvas
 
-    fast = ["-preset", "veryfast"]
-    return write_video(path, frames(), fps=fps, output_params=fast)
+    return write_video(path, frames(), fps=fps, output_params=["-preset", "veryfast"])
 
 
 def picture(

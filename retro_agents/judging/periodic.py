@@ -51,17 +51,11 @@ def judged(run: Run) -> dict[str, float]:
 def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float]:
     """The metrics of an evaluation after `env_steps` steps: the `summary` of each set of levels
     that the config asks for in `evaluation`."""
-    run, asked = config.run, config.evaluation
+    run, asked, seed = config.run, config.evaluation, config.run.seed + env_steps
     metrics: dict[str, float] = {}
     sets = level_sets(run.levels, config.env, test_levels=asked.test_levels)
     for name, settings in sets.items():
-        found = evaluate(
-            policy,
-            run.levels,
-            settings,
-            episodes=asked.evaluate_episodes,
-            seed=run.seed + env_steps,
-        )
+        found = evaluate(policy, run.levels, settings, episodes=asked.evaluate_episodes, seed=seed)
         metrics |= summary(name, found, settings)
     return metrics
 
@@ -83,17 +77,15 @@ def summary(
     """Statistics of the returns on a set of levels, named after it: mean, minimum, maximum and
     standard deviation of all episodes; the mean of each game if there are several; and, if the
     family has score ranges, the mean normalised score over games."""
-    returns = np.array([episode["r"] for episodes in found.values() for episode in episodes])
+    each = {game: [episode["r"] for episode in episodes] for game, episodes in found.items()}
+    returns = np.concatenate([*each.values()])
     metrics = {
         f"{name}_return": float(returns.mean()),
         f"{name}_min": float(returns.min()),
         f"{name}_max": float(returns.max()),
         f"{name}_std": float(returns.std()),
     }
-    means = {
-        game: float(np.mean([episode["r"] for episode in episodes]))
-        for game, episodes in found.items()
-    }
+    means = {game: float(np.mean(own)) for game, own in each.items()}
     if len(means) > 1:
         metrics |= {f"{name}_return/{game.rpartition(':')[2]}": r for game, r in means.items()}
     scores = [normalised_scores(game, settings, mean) for game, mean in means.items()]

@@ -24,7 +24,7 @@ from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.output import printable
-from retro_agents.ground.window import open_window, show
+from retro_agents.ground.window import open_window, pressed, show
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.folder import numbered_folder
 
@@ -78,10 +78,10 @@ class Rival:
         return self.env.render(), self.total, self.over
 
 
-def pressed(pygame: Any, pads: Sequence[Any] = ()) -> NDArray[np.int8]:
+def held(pygame: Any, pads: Sequence[Any] = ()) -> NDArray[np.int8]:
     """The buttons that are held on the keyboard or on gamepads: int8 [12]."""
-    held = pygame.key.get_pressed()
-    buttons = {button for key, button in KEYS.items() if held[pygame.key.key_code(key)]}
+    keys = pygame.key.get_pressed()
+    buttons = {button for key, button in KEYS.items() if keys[pygame.key.key_code(key)]}
     for pad in pads:
         buttons |= {"B" for i in range(min(4, pad.get_numbuttons())) if pad.get_button(i)}
         hats = [pad.get_hat(i) for i in range(pad.get_numhats())]
@@ -102,13 +102,8 @@ def gamepads(pygame: Any) -> list[Any]:
 
 def wishes(pygame: Any) -> str:
     """The player's command since the last frame: 'quit', 'again', 'next' or ''."""
-    wish = ""
-    for event in pygame.event.get():
-        if event.type == pygame.QUIT:
-            return "quit"
-        if event.type == pygame.KEYDOWN:
-            wish = WISHES.get(pygame.key.name(event.key), wish)
-    return wish
+    keys = pressed(pygame)
+    return next((wish for key, wish in WISHES.items() if key in keys), "")
 
 
 def written(screen: NDArray[np.uint8], *lines: str) -> NDArray[np.uint8]:
@@ -139,7 +134,7 @@ def play_episode(
     screens: list[NDArray[np.uint8]] = []
     while not (wish := wishes(pygame)):
         if not result:
-            screen, reward, done, _, _ = env.step(pressed(pygame, pads))
+            screen, reward, done, _, _ = env.step(held(pygame, pads))
             total, frames = total + float(reward), frames + 1
             screens[:1] = [screen]
             if done:

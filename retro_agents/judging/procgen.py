@@ -265,20 +265,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             for line in met_in_training(result):
                 print(line)
     print(out / "result.json")
+    filmed = partial(film, policy, seed=config.seed, original=original, way=config.play)
     for name in config.levels if config.video else ():
         for game in parse_games(run.levels):
             path = out / f"{game}-{name}{'-hd' if config.hd else ''}.mp4"
-            print(
-                film(
-                    policy,
-                    game,
-                    sets[name],
-                    path,
-                    seed=config.seed,
-                    original=original,
-                    way=config.play,
-                )
-            )
+            print(filmed(game, sets[name], path))
 
 
 if __name__ == "__main__":

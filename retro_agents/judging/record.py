@@ -138,8 +138,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         with closing(make(levels, plain, num_envs=count, seed=config.seed)) as envs:
             act = advised(expert, envs) if expert else partial(agent.act, play=config.play)
             found = record(envs, act, episodes=config.episodes, seed=config.seed)
-        steps = sum(len(one.actions) for one in found)
-        saved = write_episodes(out, found, env_steps=steps)
+        saved = write_episodes(out, found, env_steps=sum(len(one.actions) for one in found))
     mean = number(float(np.mean([one.total_reward for one in found])))
     print(f"{saved}: {len(found)} episodes, {mean} each")
 

@@ -9,7 +9,7 @@ from retro_agents.games.families import level_names, level_sets, of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, check
 from retro_agents.judging.sight import ROWS
-from retro_agents.run.fields import report
+from retro_agents.run.fields import flag_of, report
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ class EvaluationSettings:
         """Raises UserError if metrics are not logged at the steps at which they are computed."""
         for every in ("evaluate_every", "sight_every"):
             if getattr(self, every) % log_every:
-                flag = "--" + every.replace("_", "-")
-                raise UserError(f"{flag} must be a multiple of --log-every ({log_every})")
+                raise UserError(f"{flag_of(every)} must be a multiple of --log-every ({log_every})")
 
     def check_levels(self, levels: str, settings: EnvSettings) -> None:
         """Raises UserError if an evaluation is requested and has no levels to play."""

@@ -15,7 +15,6 @@ from retro_agents.nets.heads import ActorCriticHead, in_fp32
 from retro_agents.nets.initialise import initialiser, xavier
 from retro_agents.nets.noisy import Noises, signed_root
 from retro_agents.nets.recurrent import RecurrentCore
-from retro_agents.nets.settings import NetSettings
 
 ORTHOGONAL = ("nature", "data-efficient", "xresnet")
 """Encoders whose initial weights are orthogonal by default; the others set their own."""
@@ -80,21 +79,14 @@ class ActorCritic(nn.Module):
 
 
 def make_trunk(
-    net: NetSettings,
-    image: tuple[int, int, int],
-    *,
-    initialisation: str,
-    frames: int = 1,
-    linear: Callable[[int, int], nn.Module] = nn.Linear,
+    config: Any, *, linear: Callable[[int, int], nn.Module] = nn.Linear
 ) -> tuple[Encoder, Any]:
-    """Untrained convolutions and the fully connected layer after them, for images [C,H,W] of so
-    many frames.
-
-    initialisation: as in `initialiser`; "default" is orthogonal for the encoders in ORTHOGONAL.
-    linear: makes a layer.
-    """
-    encoder, initialise = encoder_of(net, image, frames=frames), initialiser(initialisation)
-    if initialisation != "default" or net.encoder in ORTHOGONAL:
+    """Untrained convolutions and the fully connected layer after them, for an agent's config, whose
+    `initialisation` is as in `initialiser`; "default" is orthogonal for the encoders in ORTHOGONAL.
+    linear: makes a layer."""
+    net, spec, initialise = config.net, config.env.spec(), initialiser(config.initialisation)
+    encoder = encoder_of(net, spec.observation_shape, frames=spec.frame_stack)
+    if config.initialisation != "default" or net.encoder in ORTHOGONAL:
         initialise(encoder)
     hidden = linear(encoder.features, net.hidden)
     initialise(hidden)
@@ -112,21 +104,14 @@ def make_actor_critic(
     Except with xavier-all, the heads are orthogonal as in openai/baselines, ppo2, and the policy is
     nearly uniform.
     """
-    spec = config.env.spec()
-    image, initialisation = spec.observation_shape, config.initialisation
-    encoder, hidden = make_trunk(
-        config.net,
-        image,
-        initialisation=initialisation,
-        frames=spec.frame_stack,
-        linear=linear,
-    )
+    encoder, hidden = make_trunk(config, linear=linear)
     core, features = None, config.net.hidden
     if config.recurrent != "none":
         core = RecurrentCore(config.recurrent, features, hidden=config.recurrent_hidden)
         features = core.features
-    head = ActorCriticHead(features, actions=spec.actions, values=values, linear=linear)
-    if initialisation == "xavier-all":
+    actions = config.env.spec().actions
+    head = ActorCriticHead(features, actions=actions, values=values, linear=linear)
+    if config.initialisation == "xavier-all":
         xavier(head)
     return ActorCritic(encoder, hidden=hidden, core=core, head=head)
 

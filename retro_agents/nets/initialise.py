@@ -19,7 +19,6 @@ VALUE_GAIN = 1.0
 Layer = nn.Conv2d | nn.Linear | NoisyLinear
 
 
-@torch.no_grad()
 def orthogonal(module: nn.Module, *, gain: float) -> None:
     """Give every convolution and linear layer in `module`, itself included, orthogonal weights
     times `gain` and biases of zero; a noisy layer's are its mean weights. The first half of a
@@ -28,13 +27,13 @@ def orthogonal(module: nn.Module, *, gain: float) -> None:
     A kernel [out,in,h,w] is a matrix [out,in·h·w], one for each group of channels.
     Source: Saxe et al., arXiv:1312.6120.
     """
-    for layer in module.modules():
-        if isinstance(layer, Layer):
-            groups = layer.groups if isinstance(layer, nn.Conv2d) else 1
-            own = 1.0 if _is_first_half(layer) else gain
-            _fill(layer.weight, layer.weight.shape[0] // groups, own)
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
+
+    def draw(layer: Layer) -> None:
+        groups = layer.groups if isinstance(layer, nn.Conv2d) else 1
+        own = 1.0 if _is_first_half(layer) else gain
+        _fill(layer.weight, layer.weight.shape[0] // groups, own)
+
+    _draw(module, draw)
 
 
 def xavier(module: nn.Module) -> None:
@@ -61,7 +60,7 @@ def kaiming(module: nn.Module) -> None:
 
 
 @torch.no_grad()
-def _draw(module: nn.Module, draw: Callable[[Layer], Tensor]) -> None:
+def _draw(module: nn.Module, draw: Callable[[Layer], object]) -> None:
     for layer in module.modules():
         if isinstance(layer, Layer):
             draw(layer)

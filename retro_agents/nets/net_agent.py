@@ -4,7 +4,6 @@ import functools
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ from retro_agents.nets.transfer import check_encoder, load_net
 from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.distrust import reading
-from retro_agents.run.fields import fields, flag_with, places, takes_effect
+from retro_agents.run.fields import NOTHING, fields, flag_with, places, takes_effect
 
 FEW_ROWS = 32
 """Rows from which several threads may pay when acting."""
@@ -48,7 +47,7 @@ class NetAgent(Generic[Net, Config]):
     name: ClassVar[str]
     """Name of the agent's package."""
     config_type: ClassVar[type]
-    fits: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    fits: ClassVar[Mapping[str, Any]] = NOTHING
     """Settings of a saved net's shape, and the value with which it fits a net that has another."""
     logits: bool
     """Whether scores are a policy's logits; otherwise they are expected returns."""

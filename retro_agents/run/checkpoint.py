@@ -149,8 +149,7 @@ def save_checkpoint(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         there, steps = complete_checkpoints(folder), counters["env_steps"]
-        later = [path.name for path in there if step_of(path) > steps]
-        if later:
+        if later := [path.name for path in there if step_of(path) > steps]:
             raise UserError(f"{folder} holds a later checkpoint, {later[-1]}; give another folder")
         for left_over in folder.glob(".draft-*"):  # from a run that was killed while saving
             shutil.rmtree(left_over)
@@ -265,8 +264,7 @@ def latest_checkpoint(path: Path | str) -> Path:
     if (path / "meta.json").is_file():
         return path
     for folder in (path / "checkpoints", path):
-        complete = complete_checkpoints(folder)
-        if complete:
+        if complete := complete_checkpoints(folder):
             return complete[-1]
     if (own := shipped(str(path))) is not None:
         return latest_checkpoint(own)

@@ -73,10 +73,10 @@ def _filled(cls: Any, values: Mapping[str, Any], before: Any) -> Any:
     everything = given if before is None else {**flat(to_dict(before)), **given}
     here = places(cls, everything)
     if unknown := [name for name in given if name not in here]:
-        said = [_instead(name, cls, here) for name in unknown]
-        messages = [f"unknown field {unknown[0]!r} for {cls.__name__}; {said[0]}"]
-        messages += [f"{name!r}: {text}" for name, text in zip(unknown[1:], said[1:], strict=True)]
-        raise UserError("; ".join(messages))
+        first, *others = unknown
+        said = [f"unknown field {first!r} for {cls.__name__}; {_instead(first, cls, here)}"]
+        said += [f"{name!r}: {_instead(name, cls, here)}" for name in others]
+        raise UserError("; ".join(said))
     whole = {}
     for name, part in sections(cls, everything).items():
         mine = {k: value for k, value in given.items() if here[k].owner is part}

@@ -26,7 +26,7 @@ def reading(folder: Path) -> Iterator[None]:
     except Exception as error:
         if limit := limit_of(error):
             raise UserError(f"{folder} cannot be used: {limit}") from None
-        if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)):
+        if missing := missing_extra(error):
             raise UserError(missing) from None
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         text = f"{folder} does not hold what its agent saves ({reason})"

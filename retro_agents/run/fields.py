@@ -24,6 +24,8 @@ ROLES = {
     "file": "Names a file, or something that is shipped with the project.",
 }
 """Role -> what it says about a field. A field may have several."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""A default that cannot be changed."""
 
 
 def field(
@@ -34,7 +36,7 @@ def field(
     only_with: str | tuple[str, ...] = (),
     without: str = "",
     other_names: tuple[str, ...] = (),
-    answers: Mapping[str, str] = MappingProxyType({}),
+    answers: Mapping[str, str] = NOTHING,
     metavar: str = "",
     flag: bool = True,
     needs: tuple[str, ...] = (),
@@ -74,7 +76,7 @@ def positional(metavar: str, **roles: Any) -> Any:
 def section(
     class_for: Callable[[Mapping[str, Any]], type],
     *,
-    kinds: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    kinds: Mapping[str, Mapping[str, Any]] = NOTHING,
 ) -> Any:
     """A section whose class depends on the config's flat values, such as a family's settings.
 
@@ -100,9 +102,6 @@ class Place(NamedTuple):
     def required(self) -> bool:
         """Whether it has no default."""
         return self.field.default is self.field.default_factory is dataclasses.MISSING
-
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def sections(config: Any, values: Mapping[str, Any] = NOTHING) -> dict[str, Any]:

@@ -104,7 +104,13 @@ class Words:
     ) -> argparse.ArgumentParser:
         """values: the fields' defaults in the help; None: no texts, which are slow to find."""
         usage = f"{self.command} [FLAGS]" if self.files else None
-        parser = _Parser(prog=self.command, description=self.about, usage=usage)
+        parser = Parser(
+            prog=self.command,
+            description=self.about,
+            usage=usage,
+            allow_abbrev=False,
+            argument_default=argparse.SUPPRESS,  # leaves out flags that are not given
+        )
         here = {name: place for name, place in here.items() if place.says("flag", True)}
         for title, names in (groups(here, self.files) if self.files else {"": list(here)}).items():
             group = parser.add_argument_group(title) if title else parser
@@ -121,13 +127,6 @@ class Words:
 def asks_for_help(word: str) -> bool:
     """Whether argparse would take a word for -h or --help."""
     return re.fullmatch(r"--help|-h+", word) is not None
-
-
-class _Parser(Parser):
-    """Accepts only whole names of flags, and leaves out flags that are not given."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(allow_abbrev=False, argument_default=argparse.SUPPRESS, **options)
 
 
 def _joined(argv: Sequence[str]) -> list[str]:

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from statistics import fmean
-from types import MappingProxyType
 from typing import Any, final
 
 import numpy as np
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import unwritable, write_text
+from retro_agents.run.fields import NOTHING
 from retro_agents.run.tracking import Tracker, begin
 
 ROLLOUT = (
@@ -29,7 +29,6 @@ ROLLOUT = (
     *("current", "best", "replays", "mutants", "explored"),
 )
 """Metrics of the episodes played; all others are of learning."""
-NOTHING: Mapping[str, float] = MappingProxyType({})
 EPISODE_COLUMNS = ("step", "env", "level", "r", "l", "progress", "finished")
 
 
@@ -129,10 +128,9 @@ class Metrics(AbstractContextManager):
         """
         assert "step" not in values, "the column step holds env steps"
         self._table.append({"step": int(step), **values})
-        seconds = time.monotonic() - self._began
-        self._timing.append({"step": int(step), "seconds": seconds, **timing})
         (then, before), now = self._since, time.monotonic()
         self._since = now, step
+        self._timing.append({"step": int(step), "seconds": now - self._began, **timing})
         grouped = {group(name): value for name, value in values.items()}
         grouped |= self._rollout()
         grouped["time/steps_per_second"] = (step - before) / max(now - then, 1e-9)
@@ -214,25 +212,21 @@ def zone_of(level: str) -> str:
 
 
 def rows_of(table: Path) -> dict[str, np.ndarray]:
-    """A table's columns; {} if it has no row, such as of a run shorter than --log-every."""
-    text = table.read_text(encoding="utf-8", errors="replace")
-    return read_columns(table) if text.count("\n") > 1 else {}
+    """A table's columns, float64 with nan for empty cells, or text; {} if it has no row, such as of
+    a run shorter than --log-every. Raises OSError, or UserError if it is damaged."""
+    header, rows = _read_rows(table)
+    return {name: _column([row[name] for row in rows]) for name in header} if rows else {}
 
 
 def read_columns(path: Path | str) -> dict[str, np.ndarray]:
-    """A CSV file of numbers -> its columns; float64 with nan for empty cells, or text for a text
-    column.
-
-    Raises UserError if there is no such file, or if it has no rows.
-    """
-    path = Path(path)
+    """As `rows_of`; raises UserError also if there is no such file, or if it has no rows."""
     try:
-        header, rows = _read_rows(path)
+        columns = rows_of(Path(path))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-    if not rows:
+    if not columns:
         raise UserError(f"{path} has no rows yet")
-    return {name: _column([row.get(name, "") for row in rows]) for name in header}
+    return columns
 
 
 def _read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:

@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from math import isnan, nan
 from pathlib import Path
 from statistics import fmean
-from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self, final
 
 from numpy.typing import NDArray
@@ -16,12 +15,12 @@ from retro_agents.ground.errors import Damaged, Diverged, UserError
 from retro_agents.run.checkpoint import Checkpoint, load_to_resume
 from retro_agents.run.distrust import reading, set_aside
 from retro_agents.run.diverged import check_metrics
+from retro_agents.run.fields import NOTHING
 from retro_agents.run.folder import Reports, interruptible, reports
 
 EndedEpisode = tuple[int, int, dict[str, Any]]
 """The agent steps of the run by then, the number of the environment, and a dictionary for
 `EpisodeLog`."""
-NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class RunState(Protocol):

@@ -20,7 +20,6 @@ from retro_agents.ground.names import find_here_too
 PROJECT = "retro-contest-agents"
 OPTIONS = ("project", "entity", "group", "tags", "mode")
 """What --track-with can say; each service takes some of it."""
-SERVICES = ("wandb", "trackio", "mlflow")
 Options = Mapping[str, str]
 
 
@@ -58,22 +57,20 @@ def begin(
     """Begins a run of the service, or resumes the one of this folder. Raises UserError if it does
     not begin, such as without a login."""
     given = read_options(options)
-    makes: dict[str, Callable[..., Tracker]] = {"wandb": wandb, "trackio": trackio}
-    makes["mlflow"] = mlflow
     try:
-        if (make := makes.get(name)) is None:
+        if (make := SERVICES.get(name)) is None:
             find_here_too()
             make = resolve_name(name)
         return cast(Tracker, make(run_dir, dict(config), given, resumes))
     except UserError:
         raise
     except ModuleNotFoundError as error:
-        if name in makes:
+        if name in SERVICES:
             raise
         raise UserError(f"--track {name}: {error}") from None
     except Exception as error:  # each has classes of its own
         reason = " ".join(str(error).split())
-        advice = "log in to it, or give --track ''" if name in makes else "see --track"
+        advice = "log in to it, or give --track ''" if name in SERVICES else "see --track"
         raise UserError(f"{name} does not begin ({reason}): {advice}") from None
 
 
@@ -149,11 +146,12 @@ def mlflow(run_dir: Path, config: dict[str, Any], options: Options, resumes: boo
     tags = dict.fromkeys(given.get("tags", ()), "") | {"group": given.get("group", "")}
     begun = module.start_run(run_name=run_dir.name, tags=tags)
     write_text(path, begun.info.run_id)
-    flat = {
-        f"{part}.{name}": v
-        for part, one in config.items()
-        if isinstance(one, dict)
-        for name, v in one.items()
-    }
-    module.log_params({k: v for k, v in config.items() if not isinstance(v, dict)} | flat)
+    values: dict[str, Any] = {}
+    for name, value in config.items():
+        inner = isinstance(value, dict)
+        values |= {f"{name}.{key}": one for key, one in value.items()} if inner else {name: value}
+    module.log_params(values)
     return MLflow(module)
+
+
+SERVICES: dict[str, Callable[..., Tracker]] = {"wandb": wandb, "trackio": trackio, "mlflow": mlflow}

@@ -155,10 +155,9 @@ class Studio:
             heat = self.tables.heat(run)
         except UserError as damaged:
             error = str(damaged)
-        starts = history(run)
-        agent = str(starts[0].get("agent", "")) if starts else ""
+        first: dict[str, Any] = next(iter(history(run)), {})
+        agent, begun = (str(first.get(name, "")) for name in ("agent", "command"))
         saved = [folder.name for folder in checkpoints_of(run)]
-        begun = str(starts[0].get("command", "")) if starts else ""
         about = {"name": name, "heat": heat, "error": error, "level": level, "checkpoints": saved}
         return answer({**about, "commands": commands(run, agent, begun)})
 

@@ -12,8 +12,10 @@ from retro_agents.games.families import level_names
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_quantile
 from retro_agents.run.config import flat
+from retro_agents.run.fields import fields
 from retro_agents.run.metrics import zone_of
 from retro_agents.run.plot import smooth
+from retro_agents.run.settings import RunSettings
 from retro_agents.studio.files import TABLES, Columns, Table, read_json, reason_of
 
 POINTS = 500
@@ -24,8 +26,6 @@ MOST_TABLES = 1_000
 """Tables that are kept in memory."""
 MOST_LEVELS = 100
 """Levels that a heat map has rows for."""
-LAUNCH = {"seed", "run_dir", "resume"}
-"""Fields in which the seeds of one experiment differ."""
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -158,7 +158,8 @@ def config_of(run: Path) -> dict[str, Any]:
 
 def experiment_of(run: Path) -> str:
     """What the seeds of one experiment have in common."""
-    return repr({k: v for k, v in sorted(config_of(run).items()) if k not in LAUNCH})
+    own = fields(RunSettings, "launch")
+    return repr({k: v for k, v in sorted(config_of(run).items()) if k not in own})
 
 
 def drawn(
@@ -171,11 +172,10 @@ def drawn(
     for name, run in runs.items():
         try:
             curve = tables.curve(run, column, x=x, window=window)
-            if len(curve[0]):
-                key = experiment_of(run) if seeds else name
-                groups.setdefault(key, []).append((name, curve))
-                continue
-            raise UserError("has no value yet")
+            if not len(curve[0]):
+                raise UserError("has no value yet")
+            key = experiment_of(run) if seeds else name
+            groups.setdefault(key, []).append((name, curve))
         except UserError as error:
             found.append({"label": name, "error": str(error), "x": [], "y": []})
     for rows in groups.values():

@@ -23,7 +23,7 @@ from retro_agents.ground.results import read_result, store
 from retro_agents.judging.score import Episode, episode_columns, read_episodes
 from retro_agents.judging.sight import PLAYS
 from retro_agents.run.folder import alone_in
-from retro_agents.run.metrics import read_columns, rows_of
+from retro_agents.run.metrics import rows_of
 from retro_agents.sweeps import losses
 from retro_agents.sweeps.study import REFERENCE, Cell, Study, short
 
@@ -118,7 +118,7 @@ def measured(study: Study, cell: Cell, out: Path) -> Record:
         record["lost"] = losses.lost(played)
     if kind.last:
         ends = last_rows(rows_of(learned), kind.last)
-        ends["return"] = last_rows(read_columns(folder / "episodes.csv"), ["r"])["r"]
+        ends["return"] = last_rows(played, ["r"])["r"]
         record["last"] = {name: float(values.mean()) for name, values in ends.items()}
     if kind.curve:
         table = rows_of(learned)

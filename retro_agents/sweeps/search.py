@@ -81,9 +81,8 @@ def scores(folder: Path, names: Sequence[str]) -> dict[int, float]:
         if (name := next((name for name in names if name in table), None)) is None:
             return {}
         there = ~np.isnan(table[name])
-        return dict(
-            zip(table["step"][there].astype(int).tolist(), table[name][there].tolist(), strict=True)
-        )
+        steps = table["step"][there].astype(int).tolist()
+        return dict(zip(steps, table[name][there].tolist(), strict=True))
     return {}
 
 
@@ -274,4 +273,4 @@ def report(search: Search) -> None:
         | {"values": one.params}
         for one in ended
     ]
-    publish(search.config, records(rows) if rows else NOTHING, runs=runs)
+    publish(search.config, records(rows) or NOTHING, runs=runs)

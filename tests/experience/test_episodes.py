@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from retro_agents.contract.envs import EnvSpec
 from retro_agents.experience.episodes import (
     Episode,
     check_played_alike,
@@ -75,9 +76,9 @@ def test_later_episodes_replace_earlier_ones_of_any_kind(tmp_path):
     ],
 )
 def test_episodes_played_otherwise_are_refused_in_one_line(names, skip, words):
-    alike, more = {"action_names": NAMES, "frame_skip": 4}, (*NAMES, "WAIT")
-    check_played_alike([episode(3)], source="here", **alike)
-    check_played_alike([episode(3)], source="here", **{**alike, "action_names": more})
+    for alike in (NAMES, (*NAMES, "WAIT")):
+        check_played_alike([episode(3)], EnvSpec("", (1, 1, 1), 1, alike, 4, {}), source="here")
+    spec = EnvSpec("", (1, 1, 1), 1, names, skip, {})
     with pytest.raises(UserError, match=words) as error:
-        check_played_alike([episode(3)], source="here", action_names=names, frame_skip=skip)
+        check_played_alike([episode(3)], spec, source="here")
     assert r"\n" not in str(error.value) and "here" in str(error.value)

@@ -116,7 +116,7 @@ def test_restored_rnd_goes_on_alike():
     first.learn(images(1), halves(0))
     tensors = {name: value.clone() for name, value in first.tensors().items()}
     second.restore(tensors)
-    second.scale.restore(first.scale.save(), first.scale.sums.tolist())
+    second.scale.restore(first.scale.moments.tolist(), first.scale.sums.tolist())
     for rnd in (first, second):
         rnd.learn(images(2), halves(1))
     np.testing.assert_array_equal(first.bonus(images(2), never), second.bonus(images(2), never))

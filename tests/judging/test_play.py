@@ -82,7 +82,7 @@ def test_held_keys_are_buttons(window):
             get_pressed = Keyboard
             key_code = staticmethod(pygame.key.key_code)
 
-    assert play.pressed(Pygame).nonzero()[0].tolist() == [B, RIGHT]
+    assert play.held(Pygame).nonzero()[0].tolist() == [B, RIGHT]
 
 
 def test_one_level_of_a_split_is_followed_by_the_next():
@@ -145,7 +145,7 @@ def test_a_gamepad_moves_and_jumps(window):
         get_button = staticmethod(lambda i: i == 1)
         get_axis = staticmethod(lambda i: 0.9 if i == 0 else 0.1)
 
-    assert play.pressed(pygame, [Pad()]).nonzero()[0].tolist() == [B, RIGHT]
+    assert play.held(pygame, [Pad()]).nonzero()[0].tolist() == [B, RIGHT]
 
 
 def test_an_agent_plays_a_step_for_every_four_frames_of_yours():

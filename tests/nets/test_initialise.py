@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from ppo2.config import PPO2Config
 from retro_agents.nets.actor_critic import make_trunk
 from retro_agents.nets.blocks import convolution
 from retro_agents.nets.encoders import impala, make_encoder
@@ -16,7 +17,7 @@ from retro_agents.nets.initialise import (
     xavier,
 )
 from retro_agents.nets.noisy import PlainLinear
-from retro_agents.nets.settings import NetSettings
+from retro_agents.run.config import replaced
 
 
 def assert_orthogonal(matrix, gain):
@@ -35,7 +36,7 @@ def convolutions(encoder):
 def test_every_layer_of_an_encoder_becomes_orthogonal_and_xresnets_by_default():
     nature = make_encoder("nature", (4, 84, 84))  # its kernels are laid out channels last
     orthogonal(nature, gain=RELU_GAIN)
-    xresnet, _ = make_trunk(NetSettings(encoder="xresnet"), (3, 64, 64), initialisation="default")
+    xresnet, _ = make_trunk(replaced(PPO2Config(), encoder="xresnet", initialisation="default"))
     assert len(convolutions(nature)) == 3 and len(convolutions(xresnet)) > 5
     for layer in (*convolutions(nature), *convolutions(xresnet)):
         assert_orthogonal(layer.weight.detach().flatten(1), RELU_GAIN)
