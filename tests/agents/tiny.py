@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 
 from retro_agents.run.agents import find
@@ -86,19 +85,3 @@ def train(agent, run_dir, *flags, init=None, envs=None):
 def main(agent, arguments):
     """A trainer's command, in this process."""
     importlib.import_module(f"{agent}.train").main([*map(str, arguments)])
-
-
-def said_to(agent, capsys, arguments):
-    """What the command line answers to bad input: one line, exit code 2."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as stop:
-        main(agent, arguments)
-    said = capsys.readouterr().err.strip()
-    assert stop.value.code == 2, said
-    assert "\n" not in said and "Traceback" not in said, said
-    return said
-
-
-def refused(agent, capsys, *flags):
-    """`said_to` with these flags beside those of a tiny run."""
-    return said_to(agent, capsys, words(agent, *flags))

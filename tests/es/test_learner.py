@@ -75,28 +75,6 @@ LEVEL = np.zeros(20, int)
 """The level of up to twenty pairs: the same one."""
 
 
-def test_updates_climb_a_quadratic():
-    config = ESConfig(pairs=20, sigma=0.1, learning_rate=0.1, weight_decay=0.0)
-    noise = Noise(0, 9)
-    best = np.linspace(-1.0, 1.0, noise.size)
-    learner = Learner(np.zeros(noise.size, np.float32), config, noise=noise)
-
-    def value(theta):
-        return -float(((theta - best) ** 2).sum())
-
-    first = value(learner.theta)
-    for generation in range(60):
-        returns = np.array(
-            [
-                [value(learner.theta + s * 0.1 * noise.whole(generation, p)) for s in (1, -1)]
-                for p in range(20)
-            ]
-        )
-        metrics = learner.update(returns, LEVEL, generation=generation, world=World())
-    assert value(learner.theta) > 0.25 * first
-    assert metrics["update_norm"] > 0.0
-
-
 def test_weight_decay_pulls_towards_zero_where_returns_say_nothing():
     config = ESConfig(learning_rate=0.1, weight_decay=0.5)
     learner = Learner(np.ones(6, np.float32), config, noise=Noise(0, 6))

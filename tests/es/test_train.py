@@ -20,6 +20,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.metrics import read_columns
+from tests.conftest import Corridor
 from tests.es.lanes import LEVELS, Lanes
 from tests.es.mpirun import mpirun, needs_mpirun
 from tests.runs import but_for_config
@@ -27,25 +28,13 @@ from tests.runs import but_for_config
 SCRIPT = Path(__file__).parent / "lanes_master.py"
 
 
-def played(agent, envs, episodes=10):
-    """Mean return of the agent on the calm lane."""
-    returns, all_rows = [], np.ones(1, bool)
-    for seed in range(episodes):
-        options = {"reset_mask": all_rows, "levels": LEVELS[:1]}
-        obs, infos = envs.reset(seed=[seed], options=options)
-        while "episode_record" not in infos:
-            obs, *_, infos = envs.step(agent.act(obs))
-        returns.append(float(infos["episode_record"]["r"][0]))
-    return float(np.mean(returns))
-
-
-def test_search_learns_the_corridor(quick, tmp_path):
-    config = replaced(quick, timesteps=5_000, pairs=8)
-    short = [replaced(config, timesteps=1, seed=seed) for seed in range(3)]
-    before = [run(Lanes(4), one, tmp_path / f"short-{one.run.seed}") for one in short]
-    agent = run(Lanes(4), replaced(config, num_envs=4), tmp_path / "run")
-    assert np.mean([played(one, Lanes(1)) for one in before]) < 6.0  # falls into the hole, stands
-    assert played(agent, Lanes(1)) > 7.0  # 8 is the end; the wind can take a jump
+@pytest.mark.parametrize("kind", [Lanes, Corridor])
+def test_search_learns_the_corridor(kind, quick, tmp_path):
+    """Where rows can begin a level, and where an episode is cut by the end of the run."""
+    run(kind(2), replaced(quick, timesteps=5_000, num_envs=2, pairs=8), tmp_path)
+    current = read_columns(tmp_path / "metrics.csv")["current"]
+    assert current[:3].mean() < 6.0 and current[-3:].mean() > 7.0  # 8 is the end
+    assert kind is Lanes or load_checkpoint(tmp_path).counters["env_steps"] == 5_000
 
 
 def test_processes_share_the_steps_that_are_left(corridor, quick):
@@ -56,13 +45,6 @@ def test_processes_share_the_steps_that_are_left(corridor, quick):
     with pytest.raises(InterruptedError):
         training.play(training.plan(), Mock())
     assert training.rows.play.call_args.kwargs["budget"] == 3
-
-
-def test_plain_vector_environment_is_learned_too(corridor, quick, tmp_path):
-    run(corridor(2), replaced(quick, timesteps=5_000, num_envs=2, pairs=8), tmp_path)
-    current = read_columns(tmp_path / "metrics.csv")["current"]
-    assert current[:3].mean() < 6.0 and current[-3:].mean() > 7.0
-    assert load_checkpoint(tmp_path).counters["env_steps"] == 5_000
 
 
 def short(quick, **changes):
@@ -136,17 +118,10 @@ def test_without_flags_the_shipped_policys_connected_layer_is_searched_on_all_le
     assert set(plan.turns.tolist()) == set(range(len(level_names("bramble-train"))))
 
 
-@pytest.mark.parametrize(
-    ("begun", "said"),
-    [
-        (1, "generation 3: episode 1 of 10"),
-        (4, "generation 3: episode 4 of 10"),
-        (6, "generation 3: episode 6 of 10, update in 4 min 00 s"),  # 2 have ended, 8 are left
-    ],
-)
-def test_progress_of_a_generation_in_words(begun, said):
+def test_what_is_left_of_a_generation_is_reckoned_from_the_episodes_that_have_ended():
     plan = Plan(0, 2, pairs=4, slots=(0, 1), evaluates=True)
-    assert so_far(plan, begun, playing=4, seconds=60.0) == said
+    said = so_far(plan, 6, playing=4, seconds=60.0)  # 2 have ended, 8 are left
+    assert said == "generation 3: episode 6 of 10, update in 4 min 00 s"
 
 
 def test_a_run_says_how_far_its_first_generation_is(quick, tmp_path, monkeypatch, capsys):

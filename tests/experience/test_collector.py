@@ -48,15 +48,6 @@ def test_every_step_of_a_rollout_is_told(corridor):
     assert told == [2 * step for step in range(1, 17)]
 
 
-def test_the_last_rollout_ends_with_the_run(corridor):
-    collector, envs = collector_of(2, policy=policy_of("--timesteps", "36")), corridor(2)
-    obs = collector.play(envs, envs.reset()[0])
-    collector.begin_rollout()
-    collector.play(envs, obs)
-    assert collector.env_steps == 36 and collector.rollout.filled == 2
-    assert collector.steps_to_play() == 0
-
-
 def test_parts_play_what_all_would_play_together(corridor):
     played = []
     for parts in (1, 3):

@@ -6,7 +6,7 @@ import torch
 
 from rainbow.config import RainbowConfig
 from retro_agents.experience.episodes import Episode, write_episodes
-from retro_agents.experience.off_policy import OffPolicy, make_replay
+from retro_agents.experience.off_policy import OffPolicy
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import find
@@ -77,12 +77,3 @@ def test_episodes_of_which_none_are_wanted_begin_nothing(agent, tmp_path):
     training = find(agent).part("training", "Training")(config, 1)
     with pytest.raises(UserError, match=r"episodes without weights .* --init-replay above 0"):
         training.start_from(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [(10**18, "give a smaller --replay-size"), (12, "--replay-size or fewer --num-envs")],
-)
-def test_a_replay_that_no_memory_could_hold_or_is_too_short_is_one_line(size, said):
-    with pytest.raises(UserError, match=said):
-        make_replay(replaced(CONFIG, replay_size=size), 2)

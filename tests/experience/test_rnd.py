@@ -107,16 +107,3 @@ def test_predictor_learns_from_a_quarter_of_the_steps_of_each_environment(monkey
     monkeypatch.setattr(rnd, "errors", lambda x: seen.extend(x[:, 0, 0, 0].tolist()) or errors(x))
     rnd.learn(frames, halves(0))
     assert len(set(seen)) == 16 and sum(row % 2 for row in seen) == 8
-
-
-def test_restored_rnd_goes_on_alike():
-    first, second = make(), make(seed=1)
-    never = np.zeros((32, 2), bool)
-    first.bonus(images(1), never)
-    first.learn(images(1), halves(0))
-    tensors = {name: value.clone() for name, value in first.tensors().items()}
-    second.restore(tensors)
-    second.scale.restore(first.scale.moments.tolist(), first.scale.sums.tolist())
-    for rnd in (first, second):
-        rnd.learn(images(2), halves(1))
-    np.testing.assert_array_equal(first.bonus(images(2), never), second.bonus(images(2), never))

@@ -1,6 +1,4 @@
 import io
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -8,6 +6,7 @@ import zstandard
 
 from retro_agents.ground.arrays import PIECE, pieces, whole
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from tests.runs import in_python
 
 
 def store(folder, array):
@@ -78,6 +77,4 @@ print(peak() - before)
 
 
 def test_200_megabytes_pass_through_less_than_64(tmp_path):
-    command = [sys.executable, "-c", MEMORY, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 64e6
+    assert int(in_python(MEMORY, str(tmp_path)).stdout) < 64e6

@@ -1,7 +1,6 @@
 from dataclasses import fields
 
 import numpy as np
-import pytest
 
 from impala.memory import OF_STEPS, Memory, Sequences, joined
 from tests.impala.made import sequences
@@ -62,17 +61,3 @@ def test_a_remembered_batch_holds_no_more_memory_than_its_own():
     assert all(getattr(one, name).base is None for one in batches for name in OF_STEPS)
     saved = kept.arrays()["memory-obs"]  # nor does a checkpoint hold it twice
     assert all(np.shares_memory(a, b.obs) for a, b in zip(saved, batches, strict=True))
-
-
-@pytest.mark.parametrize("blocks", [0, 1, 4])
-def test_a_restored_memory_is_the_same(blocks):
-    kept = memory(remembered=3, proportion=0.6)
-    for seed in range(blocks):
-        list(kept.batches(sequences(3, state=2, seed=seed, version=seed)))
-    other = memory(remembered=3, proportion=0.6)
-    other.restore(kept.arrays(), remembered=len(kept.remembered), owed=kept.owed)
-    assert other.owed == kept.owed and len(other.remembered) == len(kept.remembered)
-    for one, same in zip(
-        [*kept.remembered, *kept.waiting], [*other.remembered, *other.waiting], strict=True
-    ):
-        assert_equal(one, same)

@@ -89,10 +89,6 @@ def test_parts_have_their_lengths_odds_and_repeats():
     assert {len(one) for one in late} == set(range(20, 31))
 
 
-def test_shipped_scripts_press_only_the_contests_actions():
-    assert len(load_scripts("seven-buttons", SEVEN)) == 4
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -220,15 +220,12 @@ def test_a_named_policy_comes_before_the_one_of_a_run_and_two_are_refused(course
     assert isinstance(agent.policy.actor, RainbowAgent)
 
 
-@pytest.mark.parametrize("by", ["init", "policy"])
-def test_what_an_older_version_wrote_is_refused_in_one_line(course, tmp_path, named, by):
-    config = preset("parts", timesteps=200, policy=named)
-    agent = run(course(2), config, tmp_path / "run")
-    saved = {"config": {**to_dict(config), "learn": False}, "state": agent.state()}
+def test_the_policy_behind_an_older_version_is_refused_in_one_line(tmp_path, named):
+    agent = started(policy=named).agent
+    saved = {"config": {**to_dict(agent.config), "learn": False}, "state": agent.state()}
     folder = save_checkpoint(tmp_path / "older", agent="jerk", tensors=agent.tensors(), **saved)
     with pytest.raises(UserError, match=r"another version of jerk \(unknown field 'learn'"):
-        flags = {"policy": str(folder), "policy_replays": 0.5} if by == "policy" else {}
-        Training(preset("parts", **flags), 2).agent.start_from(folder if by == "init" else None)
+        started(policy=str(folder))
 
 
 def test_a_start_that_does_not_fit_is_refused_in_one_line(course, tmp_path, named):

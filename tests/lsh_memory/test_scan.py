@@ -22,15 +22,6 @@ def exact(storage, units, k):
     return slots, np.take_along_axis(cosines, slots, axis=1)
 
 
-def test_slot_written_over_is_found_as_what_it_is_now(walk):
-    storage, index = filled(walk(100), candidates=2_000)
-    old, new = storage.vectors[7].copy(), -storage.vectors[7]
-    storage.write(7, new, action=0, return_to_go=0.0)
-    index.insert(7)
-    assert index.nearest(new[None], 1)[0][0, 0] == 7
-    assert 7 not in index.similar(old, 0.99)[0] and 7 in index.similar(new, 0.99)[0]
-
-
 @pytest.mark.parametrize(("size", "rows", "k"), [(0, 1, 3), (2, 1, 3), (2, 0, 3), (1, 2, 1)])
 def test_missing_neighbours_are_marked(size, rows, k):
     storage = Storage(8, 4)

@@ -7,7 +7,6 @@ import torch
 from ppo2.config import PPO2Config
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import choose, entropies, make_actor_critic, sample_actions
-from retro_agents.nets.heads import ActorCriticHead
 from retro_agents.nets.noisy import NoisyLinear
 from retro_agents.run.config import replaced
 
@@ -47,14 +46,6 @@ def test_entropies_lie_between_certain_and_uniform():
     mixed = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
     found = entropies(logits.log_softmax(dim=1))
     torch.testing.assert_close(found, torch.tensor([math.log(3.0), 0.0, mixed]))
-
-
-def test_actor_critic_gives_logits_and_every_value():
-    head = ActorCriticHead(8, actions=3)
-    features = torch.randn(4, 8)
-    logits, values = head(features)
-    torch.testing.assert_close(logits, features @ head.policy.weight.T)
-    torch.testing.assert_close(values, features @ head.value.weight.T)
 
 
 def test_noise_is_that_of_each_row_and_none_means_the_mean_weights():

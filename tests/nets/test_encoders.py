@@ -67,7 +67,6 @@ def test_widths_and_pooling_are_as_told(name, options, features):
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
-        ("nature", {"widths": (4, 8)}, "three widths, not 2"),
         ("nature", {}, "images of 36x20 pixels are too small"),
         ("data-efficient", {}, "images of 36x20 pixels are too small"),
         ("impala", {"parts": ["pool-first"]}, "--pool"),

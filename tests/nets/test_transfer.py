@@ -12,7 +12,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.nets.encoders import encoder_of, make_encoder
 from retro_agents.nets.settings import NetSettings
-from retro_agents.nets.transfer import check_encoder, follow, load_encoder
+from retro_agents.nets.transfer import check_encoder, load_encoder
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.config import replaced, to_dict
 
@@ -29,23 +29,6 @@ def checkpoint(folder, encoder, name="nature"):
         tensors={"net": net | {"head.policy.weight": torch.zeros(7, 512)}},
     )
     return folder
-
-
-def test_a_net_goes_a_share_of_its_way_to_another():
-    net, other = make_encoder("nature", IMAGE), make_encoder("nature", IMAGE)
-    before = [parameter.clone() for parameter in net.parameters()]
-    follow(net, other, rate=0.75)
-    for old, mixed, new in zip(before, net.parameters(), other.parameters(), strict=True):
-        torch.testing.assert_close(mixed, 0.25 * old + 0.75 * new)
-    follow(net, other, rate=1.0)
-    assert all(map(torch.equal, net.parameters(), other.parameters()))
-
-
-def test_encoder_takes_the_weights_of_another_agents(tmp_path):
-    source, encoder = make_encoder("nature", IMAGE), make_encoder("nature", IMAGE)
-    load_encoder(encoder, checkpoint(tmp_path, source), NetSettings())
-    obs = torch.randint(256, (2, *IMAGE), dtype=torch.uint8)
-    assert torch.equal(encoder(obs), source(obs))
 
 
 def test_encoder_takes_the_convolutions_of_a_baselines_file_and_no_net_with_parts(tmp_path):

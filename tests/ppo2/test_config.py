@@ -26,13 +26,7 @@ def test_a_whole_number_given_in_python_is_a_float_where_that_is_meant():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("lr", "did you mean '--learning-rate'?"),
         ("num_timesteps", "did you mean '--timesteps'?"),
-        ("num_minibatches", "did you mean '--minibatches'?"),
-        ("clip_coef", "did you mean '--clip'?"),
-        ("max_grad_norm", "did you mean '--gradient-norm'?"),
-        ("rand_seed", "did you mean '--seed'?"),
-        ("center_agent", "did you mean '--centre-agent'?"),
         ("batch_size", "a minibatch has num_envs x rollout_steps / --minibatches rows"),
         ("use_sequential_levels", "EnvPool draws levels at random, never in order"),
     ],
@@ -94,25 +88,6 @@ def test_xavier_weights_reach_the_outputs_where_all_are_asked_for(initialisation
         assert (float(weights.square().mean()) == pytest.approx(bound**2 / 3, rel=0.2)) == wide
 
 
-COURSE = {
-    "total_steps": 2_000_000,
-    "num_envs": 32,
-    "num_levels": 400,
-    "num_steps": 256,
-    "num_epochs": 3,
-    "batch_size": 512,
-    "eps": 0.2,
-    "grad_eps": 0.5,
-    "value_coef": 0.5,
-    "entropy_coef": 0.01,
-    "feature_dim": 128,
-    "policy": "trpo",
-    "encoder": "nature",
-    "beta": 0.5,
-    "lr": 5e-4,
-    "name": "400levels",
-}
-"""A file of NielsFuglsang/02456-Deep-Learning."""
 OURS = {
     "total_steps": "timesteps",
     "num_steps": "rollout_steps",
@@ -122,13 +97,14 @@ OURS = {
     "lr": "learning_rate",
     "name": "run_dir",
 }
+"""Names in a file of NielsFuglsang/02456-Deep-Learning, and ours."""
 PPO2 = {"eps": "clip", "value_coef": "value_weight", "entropy_coef": "entropy_weight"}
 
 
 @pytest.mark.parametrize(("parse", "has"), [(parse, PPO2), (parse_trpo, {"beta": "penalty"})])
 def test_a_file_with_the_courses_names_is_answered_at_once(parse, has, tmp_path):
     path = tmp_path / "400levels.json"
-    path.write_text(json.dumps(COURSE))
+    path.write_text(json.dumps(dict.fromkeys([*OURS, *has, "batch_size"], 1)))
     with pytest.raises(UserError) as error:
         parse(["--levels", "procgen:starpilot", "--config", str(path)])
     first, *others = str(error.value).split("; ")[1:]

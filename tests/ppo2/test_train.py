@@ -33,7 +33,7 @@ class Paid(Corridor):
 
 @pytest.mark.parametrize(
     ("preset", "follows"),
-    [("contest", True), ("fast", True), ("pretrain", True), ("published", False)],
+    [("contest", True), ("pretrain", True), ("published", False)],
 )
 def test_critic_follows_returns_of_the_contests_size(tmp_path, preset, follows):
     names = ("gamma", "lam", "clip", "entropy_weight", "normalise_returns")

@@ -2,8 +2,6 @@ import errno
 import json
 import math
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,7 @@ from retro_agents.run.checkpoint import (
 )
 from retro_agents.run.distrust import reading, set_aside
 from tests.forged import forge, forge_meta
-from tests.runs import files_up_to
+from tests.runs import files_up_to, in_python
 
 ARRAYS = {
     "frames": np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3),
@@ -193,7 +191,7 @@ DEEP = {"json": b"[" * 200_000, "msgpack": b"\x91" * 200_000}
         ("state.msgpack", b"\x81\x01\x02"),  # a number names it
         *(("net.safetensors", data) for data in (b"", b"x", b"\xff" * 64, bytes(64))),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:40],
 )
 def test_hostile_contents_under_right_checksums_are_a_line(name, data, tmp_path):
     forge(save(tmp_path, 10), name, data)
@@ -266,9 +264,7 @@ for number in range(4):
 
 
 def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
-    words = [sys.executable, "-c", KILLED, str(tmp_path)]
-    ran = subprocess.run(words, capture_output=True, text=True, check=True)
-    for number, said in enumerate(ran.stdout.split()):
+    for number, said in enumerate(in_python(KILLED, str(tmp_path)).stdout.split()):
         folder = tmp_path / str(number)
         found = load_checkpoint(folder)
         assert found.counters["env_steps"] >= int(said)

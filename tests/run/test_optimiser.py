@@ -62,29 +62,3 @@ def test_a_state_of_other_shapes_is_refused():
     step(small, other, 0)
     with pytest.raises(ValueError, match=r"is \[2, 3\], of weights \[2, 5\]"):
         restore_optimiser(optimiser, optimiser_tensors(other))
-
-
-def test_restored_state_is_laid_out_like_its_parameter():
-    def make():
-        torch.manual_seed(0)
-        net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten())
-        net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        return net, torch.optim.Adam(net.parameters(), lr=0.01, fused=True)
-
-    def learn(net, optimiser):
-        optimiser.zero_grad()
-        images = torch.randn(2, 3, 5, 5, generator=torch.Generator().manual_seed(1))
-        net(images).square().mean().backward()
-        optimiser.step()
-
-    net, optimiser = make()
-    learn(net, optimiser)
-    tensors = optimiser_tensors(optimiser)
-    copy, restored = make()
-    copy.load_state_dict(net.state_dict())
-    # As a file gives them back: contiguous.
-    restore_optimiser(restored, {k: t.clone().contiguous() for k, t in tensors.items()})
-    for one in ((net, optimiser), (copy, restored)):
-        learn(*one)
-    for left, right in zip(net.parameters(), copy.parameters(), strict=True):
-        assert torch.equal(left, right)

@@ -17,9 +17,3 @@ def test_a_run_goes_on_in_new_episodes_where_environments_save_no_states(tmp_pat
     train("sac", tmp_path, "--resume", "--timesteps", "90", envs=envs())
     assert load_checkpoint(tmp_path).counters["env_steps"] == 90
     assert cut[-1] == [0, 1]  # no transition leads from an old episode to a new one
-
-
-def test_learning_may_start_at_once(tmp_path):
-    flags = ["--learning-starts", "0", "--n-step", "10", "--timesteps", "40", "--update-every", "4"]
-    train("sac", tmp_path, *flags)
-    assert load_checkpoint(tmp_path).counters["updates"] == 9
