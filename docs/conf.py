@@ -14,7 +14,6 @@ author = "Retro Contest Agents developers"
 release = version = installed("retro-contest-agents")
 copyright = f"{author}; MIT licence"  # noqa: A001  Sphinx's name
 html_title = project
-html_short_title = project
 
 extensions = [
     "myst_parser",
@@ -39,7 +38,6 @@ myst_heading_anchors = 4
 
 viewcode_follow_imported_members = False
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 python_use_unqualified_type_names = True

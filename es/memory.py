@@ -20,8 +20,7 @@ RECORD = np.dtype(
         ("r", "<f4"),
         ("progress", "<f4"),
         ("finished", "?"),
-    ],
-    align=False,
+    ]
 )
 """The record of an episode that processes exchange, 21 bytes: its number in the generation, agent
 steps, sum of rewards, the contest's return, and progress."""

@@ -198,13 +198,8 @@ class Search:
         if waited or known or not is_kept(value, best, ratio=ratio):
             return None
         rewards = np.array(episode.rewards[:length], np.float32) if config.recover else None
-        kept = self.sequences.add(
-            level,
-            np.array(episode.actions[:length], np.uint8),
-            value,
-            rewards=rewards,
-            latest=config.latest_returns,
-        )
+        actions, latest = np.array(episode.actions[:length], np.uint8), config.latest_returns
+        kept = self.sequences.add(level, actions, value, rewards=rewards, latest=latest)
         if kept is not None:
             self.counts["accepted"] += episode.kind == "mutant"
             new_best = before is not None and self.sequences.best(level) is kept is not before

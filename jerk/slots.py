@@ -142,8 +142,7 @@ def opened(slots: Sequence[Slot], ended: int, *, length: int, ends: Sequence[int
             first = slot.last + 1
     if last - first < SHORTEST:
         return None
-    own = Variant()
-    made = Slot(first, last, [own])
+    made = Slot(first, last, [Variant()])
     for end in ends:
         judge([made], [0], end)
     return made

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,8 @@ RUNS, CONFIGS = "tests/agents/test_train.py", "tests/agents/test_contract.py"
 
 def but(*others: str) -> list[str]:
     """The arguments of pytest that leave out the runs of these agents."""
-    words = [
-        "not killed",
-        "not actors",
-        "not learn_the_corridor",
-        *(f"not [{agent}" for agent in others),
-    ]
+    words = ["not killed", "not actors", "not learn_the_corridor"]
+    words += [f"not [{agent}" for agent in others]
     return ["-m", "not slow and not gpu and not sonic", "-k", " and ".join(words)]
 
 
@@ -74,6 +71,7 @@ OPPOSITES = {**dict(PAIRS), **{right: left for left, right in PAIRS}}
 NO_BEHAVIOUR = ("annotation", "returns", "decorator_list")
 Mutant = dict[str, Any]
 """file, line, from and to; once it was tried, also caught, by and seconds."""
+key = itemgetter("file", "from", "to")
 
 
 def changed(node: ast.AST) -> ast.AST | None:
@@ -204,10 +202,6 @@ def try_out(mutant: Mutant, tree: Path, *, number: int, limit_s: float) -> Mutan
     return {**mutant, "caught": bool(by), "by": by, "seconds": seconds}
 
 
-def key(mutant: Mutant) -> tuple[str, str, str]:
-    return mutant["file"], mutant["from"], mutant["to"]
-
-
 def result(tried: list[Mutant]) -> Mutant:
     """All mutants that were tried, with the reasons why survivors may survive."""
     notes = yaml.safe_load(BY_HAND.read_text(encoding="utf-8"))["survivors"]
@@ -217,7 +211,7 @@ def result(tried: list[Mutant]) -> Mutant:
     survived = [one for one in tried if not one["caught"]]
     explained = sum("because" in one for one in survived)
     counts = {"tried": len(tried), "caught": len(tried) - len(survived), "explained": explained}
-    tried = sorted(tried, key=lambda one: (one["file"], one["line"], one["to"]))
+    tried = sorted(tried, key=itemgetter("file", "line", "to"))
     facts = {"command": "python -m lab.mutants", "commit": commit(), "machine": machine()}
     return {**facts, **counts, "mutants": tried}
 

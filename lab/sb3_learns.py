@@ -60,11 +60,8 @@ def compared(runs: list[tuple[Episodes, Episodes]], steps: int) -> dict[str, Any
     random = [score for _, played in runs for _, score in played]
     if min(len(late), len(random)) < 2:
         raise UserError("fewer than two episodes ended: give more --steps, or more --seeds")
-    means = {
-        "ppo": np.mean(late),
-        "random": np.mean(random),
-        "gain": np.mean(late) - np.mean(random),
-    }
+    means = {"ppo": np.mean(late), "random": np.mean(random)}
+    means["gain"] = means["ppo"] - means["random"]
     intervals = t_interval(late), t_interval(random), welch_interval(late, random)
     return {
         name: {"mean": round(float(mean)), "interval": [round(end) for end in interval]}

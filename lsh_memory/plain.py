@@ -1,7 +1,6 @@
 """The functions of `kernels` in NumPy, which search until those are compiled, with results that are
 equal to the last bit."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -109,7 +108,7 @@ def lane_cosines(vectors: Floats, unit: Floats) -> Floats:
     """Products of rows [K,F] with unit [F], summed as `kernels.rank` does: first each lane, then
     the lanes, one after the other."""
     features = len(unit)
-    steps = max(1, math.ceil(features / LANES))
+    steps = -(-features // LANES)
     products = np.zeros((len(vectors), steps * LANES), np.float32)
     products[:, :features] = vectors * unit
     lanes = np.cumsum(products.reshape(-1, steps, LANES), axis=1)[:, -1]

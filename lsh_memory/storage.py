@@ -23,8 +23,7 @@ class Storage:
     """
 
     def __init__(self, features: int, capacity: int) -> None:
-        self.size = 0
-        self.clock = 0
+        self.size = self.clock = 0
         self.vectors = np.zeros((capacity, features), np.float32)
         self.actions = np.zeros(capacity, np.int32)
         self.returns = np.zeros(capacity, np.float32)

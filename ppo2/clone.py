@@ -36,7 +36,7 @@ from retro_agents.run.config import to_dict
 from retro_agents.run.fields import field, flag_with
 from retro_agents.run.folder import RunFolder, interruptible
 from retro_agents.run.metrics import Metrics
-from retro_agents.run.optimiser import AdamW
+from retro_agents.run.optimiser import AdamW, set_rate
 from retro_agents.run.provenance import recorded
 from retro_agents.run.settings import RunSettings
 
@@ -167,16 +167,14 @@ class Student:
     def update(self, demonstrations: Demonstrations) -> dict[str, float]:
         """One step of Adam on steps drawn from all demonstrations -> metrics."""
         config, net, device = self.config, self.agent.net, self.agent.device
-        for settings in self.optimiser.param_groups:
-            settings["lr"] = config.learning_rate * (1.0 - self.updates / config.updates)
+        set_rate(self.optimiser, config.learning_rate * (1.0 - self.updates / config.updates))
         obs, *targets = demonstrations.sample(config.batch_size, self.rng)
         images = torch.from_numpy(obs).to(device).contiguous(memory_format=torch.channels_last)
         actions, returns = (torch.from_numpy(target).to(device) for target in targets)
         starts = torch.ones(len(obs), dtype=torch.bool, device=device)
         logits, values, _ = net(images, state=self.agent.no_state(len(obs)), starts=starts)
         weights = action_weights(demonstrations.counts, balance=config.balance).to(device)
-        losses = cloning_losses(logits, values, actions, returns, weights=weights)
-        policy_loss, value_loss = losses
+        policy_loss, value_loss = cloning_losses(logits, values, actions, returns, weights=weights)
         self.optimiser.zero_grad()
         (policy_loss + config.value_weight * value_loss).backward()
         self.optimiser.step()
@@ -258,9 +256,8 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
         demonstrations = lessons.demonstrations
     else:
         demonstrations = read(config.demonstrations, config.env, gamma=config.gamma)
-        config = dataclasses.replace(
-            config, levels=learned_levels(demonstrations.levels, config.env)
-        )
+        levels = learned_levels(demonstrations.levels, config.env)
+        config = dataclasses.replace(config, levels=levels)
     student, run_dir = Student(config), config.run_dir
     init = flag_with("init", run_dir)
     instead = f"beside it {init}, to start from its policy"

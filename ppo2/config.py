@@ -7,15 +7,7 @@ from retro_agents.contract.envs import EnvSettings
 from retro_agents.experience.settings import AugmentationSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import (
-    Count,
-    Momentum,
-    Natural,
-    NonNegative,
-    Positive,
-    Share,
-    check,
-)
+from retro_agents.ground.ranges import Count, Momentum, Natural, NonNegative, Positive, Share, check
 from retro_agents.ground.schedules import parse_schedule
 from retro_agents.judging.settings import EvaluationSettings
 from retro_agents.nets.settings import ComputeSettings, Initialisation, NetSettings

@@ -136,10 +136,7 @@ def of_episodes(
     for episode in episodes:
         assert episode.frames is not None, "episodes with frames"
         rewards = settings.learning_rewards(episode.rewards)
-        last = len(rewards) - 1
-        for step, (frame, action) in enumerate(
-            zip(episode.frames[:-1], episode.actions, strict=True)
-        ):
-            ended = np.array([step == last])
-            found.add(frame[None], action[None], rewards[step : step + 1], ended)
+        for step in range(len(rewards)):
+            here, ended = slice(step, step + 1), np.array([step == len(rewards) - 1])
+            found.add(episode.frames[here], episode.actions[here], rewards[here], ended)
     return found

@@ -7,7 +7,6 @@ the values at LARGEST_GAIN; episodes that earn nothing are remembered too; new s
 priorities by the values with which they were played.
 """
 
-from itertools import accumulate
 from math import inf, prod
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ppo2.config import PPO2Config
+from retro_agents.experience.advantages import returns_to_go
 from retro_agents.experience.off_policy import BESIDE
 from retro_agents.experience.replay import SLOT_FIELDS, Batch, Replay
 from retro_agents.experience.rollouts import Rollout
@@ -83,8 +83,8 @@ class Imitation(Replay):
             for env in np.flatnonzero(ended):
                 back = np.arange(min(ages[env] + 1, self.longest))
                 where = rings[env] + (slots[env] - back) % self.slots
-                sums = accumulate(self.rewards[where].tolist(), lambda g, r: r + self.gamma * g)
-                self.returns[where] = [*sums]
+                earlier_first = self.rewards[where][::-1]
+                self.returns[where] = returns_to_go(earlier_first, gamma=self.gamma)[::-1]
                 self.update_priorities(where, self.returns[where] / scale - self.values[where])
 
     def draw(self, count: int) -> tuple[Batch, NDArray[np.float32]] | None:

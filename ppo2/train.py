@@ -63,14 +63,11 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
     config, collector = training.config, training.collector
     batch, explained, bonuses = training.batch(obs)
-    losses = training.learner.update(
-        batch,
-        collector.minibatches(
-            config.epochs, count=config.minibatches, length=config.sequence_steps
-        ),
-        part=collector.part_of_run(),
-        chance=collector.chance,
+    epochs = collector.minibatches(
+        config.epochs, count=config.minibatches, length=config.sequence_steps
     )
+    part = collector.part_of_run()
+    losses = training.learner.update(batch, epochs, part=part, chance=collector.chance)
     imitated = training.imitate()
     training.updates += 1
     collector.begin_rollout()

@@ -155,8 +155,7 @@ class Training(OnPolicy):
 
     def save(self, run_dir: Path | str, envs: VectorEnv, **_: Any) -> None:
         """Writes a checkpoint, from which any number of processes can resume exactly."""
-        own: dict[str, Any] = {"state": {"kl_weight": float(self.learner.kl_weight)}}
-        own["arrays"] = {}
+        own: dict[str, Any] = {"arrays": {}, "state": {"kl_weight": float(self.learner.kl_weight)}}
         if self.novelty is not None:
             own["arrays"]["novelty"] = self.novelty.array()
         if self.imitation is not None:

@@ -140,11 +140,6 @@ def playing(
         yield LocalSteps(training, envs, obs)
         return
     config: RainbowConfig = training.config
-    with ray_actors(
-        partial(Actor, config),
-        training.agent.arrays,
-        settings=config.acting,
-        version=training.env_steps,
-        start=training.env_steps,
-    ) as actors:
+    make, weights, steps = partial(Actor, config), training.agent.arrays, training.env_steps
+    with ray_actors(make, weights, settings=config.acting, version=steps, start=steps) as actors:
         yield ActorSteps(training, actors)

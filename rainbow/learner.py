@@ -169,10 +169,7 @@ class TensorBatch:
     weights: Tensor
 
 
-COMPUTE_WEIGHTS = (
-    *(PixelConv, SpectralConv, StandardisedConv),
-    *(BatchNorm, FrameAttention, GroupNorm),
-)
+COMPUTE_WEIGHTS = (PixelConv, SpectralConv, StandardisedConv, BatchNorm, FrameAttention, GroupNorm)
 """Layers whose weights stay in fp32 in the target net. They transform their weights, or compute in
 fp32; from bf16 they would get other results than the online net: x / 255 is then rounded up."""
 

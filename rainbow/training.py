@@ -69,12 +69,8 @@ class Training(OffPolicy):
         config = self.config
         if config.noisy:
             return None
-        rate = linear(
-            config.epsilon_start,
-            config.epsilon_final,
-            step=self.env_steps,
-            steps=config.epsilon_steps,
-        )
+        start, end = config.epsilon_start, config.epsilon_final
+        rate = linear(start, end, step=self.env_steps, steps=config.epsilon_steps)
         return epsilon_ladder(rate, self.num_envs, exponent=config.epsilon_ladder)
 
     def update(self) -> None:
@@ -83,13 +79,9 @@ class Training(OffPolicy):
         part = min(1.0, self.env_steps / max(1, config.run.timesteps))
         rate = config.learning_rate * scheduled(config.learning_rate_schedule, part)
         set_rate(self.learner.optimiser, rate)
-        beta = linear(
-            config.priority_beta,
-            config.priority_beta_final,
-            step=self.env_steps,
-            steps=config.priority_beta_steps or config.run.timesteps,
-        )
-        self.learn(beta=beta)
+        start, end = config.priority_beta, config.priority_beta_final
+        steps = config.priority_beta_steps or config.run.timesteps
+        self.learn(beta=linear(start, end, step=self.env_steps, steps=steps))
 
     def summary(self) -> dict[str, float]:
         """Returns the numbers of one row of metrics.csv. Warns on stderr, once, if the atoms cannot

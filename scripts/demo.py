@@ -125,17 +125,14 @@ class Demo:
     ended: dict[str, int] = dataclasses.field(default_factory=dict)
     """How many of a learner's episodes had ended when its last step was played."""
     seen: dict[str, list[Moment]] = dataclasses.field(default_factory=dict)
+    runs: dict[str, Path] = dataclasses.field(default_factory=dict)
+    """The run folder of each learner."""
 
     def play(self, label: str, policy: Policy, settings: EnvConfig) -> None:
         """Score a player that does not learn, and keep the moments of its best episode."""
         seed, patience, noted = self.config.seed, PATIENCE * SECOND, Noted(policy)
         self.played[label], _ = play_level(
-            noted,
-            self.level,
-            settings,
-            episodes=self.config.episodes,
-            seed=seed,
-            patience=patience,
+            noted, self.level, settings, episodes=self.config.episodes, seed=seed, patience=patience
         )
         if not self.config.film:
             return
@@ -151,8 +148,8 @@ class Demo:
             (recording,) = folder.glob("*.bk2")
             self.seen[label] = moments_of(recording, steps)
 
-    def train(self, label: str, name: str, steps: int, *, preset: str, **settings: Any) -> Path:
-        """Let an agent learn the level -> its run folder."""
+    def train(self, label: str, name: str, steps: int, *, preset: str, **settings: Any) -> None:
+        """Let an agent learn the level."""
         folder, agent = self.folder / name, Agent(name, flags=("--preset", preset), device="cpu")
         config = make_config(agent, timesteps=steps, seed=self.config.seed, run_dir=folder)
         config = replaced(config, levels=str(self.level), run_dir=str(folder), **settings)
@@ -160,13 +157,12 @@ class Demo:
         with contextlib.closing(make_for(config, record_dir=recordings)) as envs:
             find(name).run(envs, config, folder)
             ended = read_episodes(folder)
-            self.ended[label] = len(ended)
+            self.runs[label], self.ended[label] = folder, len(ended)
             self.played[label] = ended + unfinished_episodes(envs)
         if recordings is not None:
             best = load_checkpoint(folder).state["recordings"]["best"]
             if str(self.level) in best:
                 self.seen[label] = moments_of(recordings / best[str(self.level)][1])
-        return folder
 
 
 def prepare(argv: list[str]) -> tuple[Demo, tuple[Policy, EnvConfig]]:
@@ -231,11 +227,11 @@ def filmed(demo: Demo, name: str, *learners: str) -> Path:
     )
 
 
-def report(demo: Demo, learned: dict[str, Path], seconds: float) -> None:
+def report(demo: Demo, seconds: float) -> None:
     """Write result.json, the curves and the film, and print the table and where they are."""
     scores = [score(label, played) for label, played in demo.played.items()]
-    still = {row.label: row.mean for row in scores if row.label not in (*learned, AFTER)}
-    runs = {label: [run] for label, run in learned.items() if read_episodes(run)}
+    still = {row.label: row.mean for row in scores if row.label not in (*demo.runs, AFTER)}
+    runs = {label: [run] for label, run in demo.runs.items() if read_episodes(run)}
     title = f"Return on {demo.level.state}, not among the training acts"
     picture = demo.folder / "curve.png"
     result = {
@@ -270,18 +266,13 @@ def main() -> None:
     if config.film:
         print(f"    side by side: {filmed(demo, 'before.mp4', shipped_label)}")
     print(f"2/3 Learning: JERK, which uses no images, searches {config.search_steps:,} steps")
-    learned = {
-        SEARCH: demo.train(
-            SEARCH, "jerk", config.search_steps, preset="recovering", record=config.film
-        )
-    }
-    print(
-        f"    and a net that sees, PPO2, learns from random weights in {config.net_steps:,} steps"
-    )
-    learned[NET] = demo.train(NET, "ppo2", config.net_steps, preset="fast", num_envs=8)
-    demo.play(AFTER, *load_policy(str(learned[NET]), seed=config.seed))
+    demo.train(SEARCH, "jerk", config.search_steps, preset="recovering", record=config.film)
+    steps = f"{config.net_steps:,} steps"
+    print(f"    and a net that sees, PPO2, learns from random weights in {steps}")
+    demo.train(NET, "ppo2", config.net_steps, preset="fast", num_envs=8)
+    demo.play(AFTER, *load_policy(str(demo.runs[NET]), seed=config.seed))
     print("3/3 Writing the scores, the curves" + (" and the film" if config.film else ""))
-    report(demo, learned, began)
+    report(demo, began)
 
 
 if __name__ == "__main__":

@@ -134,8 +134,7 @@ class Learner:
         batch = replace(batch, advantages=normalised(batch.advantages, self.group))
         rows = torch.arange(len(batch.actions), device=self.device)
         with torch.no_grad():
-            parts = [self.log_probs(batch, mb) for mb in rows.split(MICROBATCH)]
-        old = torch.cat(parts)
+            old = torch.cat([self.log_probs(batch, mb) for mb in rows.split(MICROBATCH)])
         metrics: dict[str, float] = {}
         if self.config.update == "natural":
             metrics = self.natural_step(batch, old)
@@ -145,7 +144,7 @@ class Learner:
             for name, value in self.adam_step(batch, old, index.to(self.device)).items():
                 sums[name] = value + sums.get(name, 0.0)
         means = torch.stack(list(sums.values())) / len(indices)
-        numbers = (self.group.sum(means) / self.group.size).tolist()
+        numbers = self.mean(means).tolist()
         metrics["entropy"] = float(self.mean(entropies(old).mean()))
         return {**metrics, **dict(zip(sums, numbers, strict=True))}
 
@@ -157,8 +156,7 @@ class Learner:
         """
         config = self.config
         rows = torch.arange(len(old), device=self.device)
-        per_step = len(old) // batch.steps
-        some = rows.view(batch.steps, per_step)[:: config.fisher_every].flatten()
+        some = rows.view(batch.steps, -1)[:: config.fisher_every].flatten()
 
         def product(vector: Tensor) -> Tensor:
             total = torch.zeros_like(vector)

@@ -63,10 +63,9 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     config, collector = training.config, training.collector
     rewards = collector.rewards(scaled=config.normalise_returns)
     advantages, explained = training.advantages(obs, rewards)
-    losses = training.learner.update(
-        collector.rollout.batch(advantages),
-        collector.minibatches(config.epochs, count=config.minibatches),
-    )
+    batch = collector.rollout.batch(advantages)
+    epochs = collector.minibatches(config.epochs, count=config.minibatches)
+    losses = training.learner.update(batch, epochs)
     training.updates += 1
     collector.begin_rollout()
     metrics = {"explained_variance": explained, **losses, "updates": training.updates}

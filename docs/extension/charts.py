@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -31,12 +32,12 @@ BLUE, ORANGE, GREY = "#3567b5", "#d98324", "#9aa7bf"
 def parts() -> dict[str, Callable[[], str]]:
     return {
         "scores.svg": scores,
-        "jerk.svg": jerk,
+        "jerk.svg": partial(drawn, jerk, (7.5, 4)),
         "ppo2.svg": ppo2,
-        "rainbow.svg": rainbow,
-        "es.svg": es,
-        "sight.svg": sight,
-        "procgen.svg": procgen,
+        "rainbow.svg": partial(drawn, rainbow, (7.5, 5)),
+        "es.svg": partial(drawn, es, (7.5, 3.5)),
+        "sight.svg": partial(drawn, sight, (7.5, 3.8)),
+        "procgen.svg": partial(drawn, procgen, (7.5, 3.5)),
     }
 
 
@@ -101,24 +102,20 @@ def scores() -> str:
     return bars(shown, "mean return on the 11 held-out levels; most: 10,000")
 
 
-def jerk() -> str:
+def jerk(axes: Any) -> None:
     kinds = stored("jerk-search")
-
-    def draw(axes: Any) -> None:
-        budgets = {"50k": 50_000, "200k": 200_000, "1M": 1_000_000}
-        for preset in ("hybrid", "recovering", "mutating", "baseline"):
-            points = [mean_and_error(kinds[f"{at}/{preset}"]["runs"]) for at in budgets]
-            means, errors = zip(*points, strict=True)
-            axes.errorbar(budgets.values(), means, errors, marker="o", capsize=3, label=preset)
-        axes.set_xscale("log")
-        axes.set_xticks([*budgets.values()], [f"{n:,}" for n in budgets.values()])
-        axes.minorticks_off()
-        axes.set_xlabel("agent steps on a level")
-        axes.set_ylabel("mean return")
-        axes.set_ylim(bottom=0)
-        axes.legend(frameon=False, loc="lower right")
-
-    return drawn(draw, (7.5, 4))
+    budgets = {"50k": 50_000, "200k": 200_000, "1M": 1_000_000}
+    for preset in ("hybrid", "recovering", "mutating", "baseline"):
+        points = [mean_and_error(kinds[f"{at}/{preset}"]["runs"]) for at in budgets]
+        means, errors = zip(*points, strict=True)
+        axes.errorbar(budgets.values(), means, errors, marker="o", capsize=3, label=preset)
+    axes.set_xscale("log")
+    axes.set_xticks([*budgets.values()], [f"{n:,}" for n in budgets.values()])
+    axes.minorticks_off()
+    axes.set_xlabel("agent steps on a level")
+    axes.set_ylabel("mean return")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, loc="lower right")
 
 
 def ppo2() -> str:
@@ -137,70 +134,55 @@ def ppo2() -> str:
     return bars(rows, "mean return of all episodes on the 11 held-out levels")
 
 
-def rainbow() -> str:
+def rainbow(axes: Any) -> None:
     kinds = stored("transfer")
-
-    def draw(axes: Any) -> None:
-        levels = [*kinds["held-out/scratch"]["runs"]]
-        for shift, kind, colour, label in (
-            (-0.2, "held-out/scratch", GREY, "random weights"),
-            (0.2, "held-out/pretrained", BLUE, "pretrained"),
-        ):
-            values = [fmean(kinds[kind]["runs"][level].values()) for level in levels]
-            places = [i + shift for i in range(len(levels))]
-            axes.barh(places, values, 0.38, color=colour, label=label)
-        axes.set_yticks(range(len(levels)), levels)
-        axes.invert_yaxis()
-        axes.set_xlabel("mean return of all episodes in 50,000 steps")
-        axes.legend(frameon=False)
-
-    return drawn(draw, (7.5, 5))
+    levels = [*kinds["held-out/scratch"]["runs"]]
+    for shift, kind, colour, label in (
+        (-0.2, "held-out/scratch", GREY, "random weights"),
+        (0.2, "held-out/pretrained", BLUE, "pretrained"),
+    ):
+        values = [fmean(kinds[kind]["runs"][level].values()) for level in levels]
+        places = [i + shift for i in range(len(levels))]
+        axes.barh(places, values, 0.38, color=colour, label=label)
+    axes.set_yticks(range(len(levels)), levels)
+    axes.invert_yaxis()
+    axes.set_xlabel("mean return of all episodes in 50,000 steps")
+    axes.legend(frameon=False)
 
 
-def es() -> str:
-    def draw(axes: Any) -> None:
-        for seed, curve in enumerate(stored("es")["search"]["curve"]):
-            axes.plot(curve["step"], curve["return"], marker=".", label=f"seed {seed}")
-        axes.set_xlabel("agent steps")
-        axes.set_ylabel("mean return of a generation")
-        axes.set_ylim(bottom=0)
-        axes.legend(frameon=False)
-
-    return drawn(draw, (7.5, 3.5))
+def es(axes: Any) -> None:
+    for seed, curve in enumerate(stored("es")["search"]["curve"]):
+        axes.plot(curve["step"], curve["return"], marker=".", label=f"seed {seed}")
+    axes.set_xlabel("agent steps")
+    axes.set_ylabel("mean return of a generation")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
 
 
-def sight() -> str:
+def sight(axes: Any) -> None:
     kinds = stored("sight")
-
-    def draw(axes: Any) -> None:
-        names = {"ppo2-draws": "PPO2, sampled", "ppo2-best": "PPO2, greedy"}
-        names |= {"rainbow-draws": "Rainbow, exploring", "rainbow-best": "Rainbow, greedy"}
-        ways = (("own frames", BLUE), ("frames from other moments", ORANGE), ("blind", GREY))
-        for shift, (way, colour) in zip((-0.27, 0, 0.27), ways, strict=True):
-            runs = [kinds[kind]["runs" if way == "own frames" else "sight"] for kind in names]
-            key = {"frames from other moments": "shuffled", "blind": "blind"}.get(way)
-            values = [mean_and_error(run[key] if key else run)[0] for run in runs]
-            axes.bar([i + shift for i in range(4)], values, 0.25, color=colour, label=way)
-        axes.set_xticks(range(4), names.values())
-        axes.set_ylabel("mean return")
-        axes.legend(frameon=False)
-
-    return drawn(draw, (7.5, 3.8))
+    names = {"ppo2-draws": "PPO2, sampled", "ppo2-best": "PPO2, greedy"}
+    names |= {"rainbow-draws": "Rainbow, exploring", "rainbow-best": "Rainbow, greedy"}
+    ways = (("own frames", BLUE), ("frames from other moments", ORANGE), ("blind", GREY))
+    for shift, (way, colour) in zip((-0.27, 0, 0.27), ways, strict=True):
+        runs = [kinds[kind]["runs" if way == "own frames" else "sight"] for kind in names]
+        key = {"frames from other moments": "shuffled", "blind": "blind"}.get(way)
+        values = [mean_and_error(run[key] if key else run)[0] for run in runs]
+        axes.bar([i + shift for i in range(4)], values, 0.25, color=colour, label=way)
+    axes.set_xticks(range(4), names.values())
+    axes.set_ylabel("mean return")
+    axes.legend(frameon=False)
 
 
-def procgen() -> str:
+def procgen(axes: Any) -> None:
     rows = read_result(STORED / "entry/agents.json")["rows"]
-
-    def draw(axes: Any) -> None:
-        games = ("coinrun", "bigfish", "plunder")
-        for i, agent in enumerate(("PPO2", "IMPALA", "Ape-X", "SAC", "random play")):
-            own = {row["game"]: row["frozen"] for row in rows if row["label"] == agent}
-            values = [own.get(game, 0.0) for game in games]
-            colour = GREY if agent == "random play" else None
-            places = [x + 0.16 * (i - 2) for x in range(3)]
-            axes.bar(places, values, 0.15, label=agent, color=colour)
-        axes.set_xticks(range(3), games)
-        axes.set_ylabel("mean return")
-        axes.legend(frameon=False)
-
-    return drawn(draw, (7.5, 3.5))
+    games = ("coinrun", "bigfish", "plunder")
+    for i, agent in enumerate(("PPO2", "IMPALA", "Ape-X", "SAC", "random play")):
+        own = {row["game"]: row["frozen"] for row in rows if row["label"] == agent}
+        values = [own.get(game, 0.0) for game in games]
+        colour = GREY if agent == "random play" else None
+        places = [x + 0.16 * (i - 2) for x in range(3)]
+        axes.bar(places, values, 0.15, label=agent, color=colour)
+    axes.set_xticks(range(3), games)
+    axes.set_ylabel("mean return")
+    axes.legend(frameon=False)

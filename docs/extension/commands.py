@@ -18,7 +18,8 @@ def reference() -> str:
     """A section for every command of `retro-agents`, except the trainers."""
     lines = ["| command | does |", "|---|---|"]
     for name, (_, about) in command.COMMANDS.items():
-        lines.append(f"| [`retro-agents {name}`](#{anchor(name)}) | {about} |")
+        anchor = f"retro-agents-{name}".replace(" ", "-")
+        lines.append(f"| [`retro-agents {name}`](#{anchor}) | {about} |")
     lines += ["", "## retro-agents train", "", "```", "retro-agents train AGENT [FLAGS]", "```", ""]
     lines.append(
         "It is the same as `python -m AGENT.train`. The options that agents share are under "
@@ -43,15 +44,7 @@ def parser_of(
     """The parser that prints the help of these words of `retro-agents`, or of another command."""
     found: list[argparse.ArgumentParser] = []
     keep = mock.patch.object(argparse.ArgumentParser, "print_help", lambda self: found.append(self))
-    before = sys.argv
-    try:
-        sys.argv = ["command", *words, "--help"]
-        with keep, suppress(SystemExit):
-            main()
-    finally:
-        sys.argv = before
+    given = mock.patch.object(sys, "argv", ["command", *words, "--help"])
+    with keep, given, suppress(SystemExit):
+        main()
     return found[0]
-
-
-def anchor(name: str) -> str:
-    return f"retro-agents-{name}".replace(" ", "-")

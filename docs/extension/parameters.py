@@ -1,7 +1,7 @@
 """Tables of an agent's presets and settings, from its config's fields and its preset files."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -111,7 +111,7 @@ def row(name: str, place: Place, presets: Mapping[str, Mapping[str, Any]]) -> st
     """A field's row: its flag, its default, other values in presets, its roles, and its text."""
     default = place.field.default
     used = [values[name] for values in presets.values() if name in values]
-    others = unique(shown(value) for value in used if value != default)
+    others = dict.fromkeys(filter(None, (shown(value) for value in used if value != default)))
     effect = texts(place.owner).get(name, "").replace("|", "\\|").replace("<", "&lt;")
     roles = ", ".join(place.says("roles", ()))
     return f"| `{flag_of(name)}` | {shown(default)} | {', '.join(others)} | {roles} | {effect} |"
@@ -126,7 +126,3 @@ def shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         value = " ".join(map(str, value))
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
-
-
-def unique(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, values)))

@@ -117,7 +117,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         write_result(STORED, result, module="lab.attack")
     if config.out is not None:
         store(config.out, result)
-    print(", ".join(f"{count} of {kind}" for kind, count in tried.items()), f"; {len(lost)} lost")
+    counts = ", ".join(f"{count} of {kind}" for kind, count in tried.items())
+    print(f"{counts}; {len(lost)} lost")
     if lost:
         raise SystemExit(1)
 

@@ -96,21 +96,18 @@ def forge(rng: random.Random, folder: Path) -> str:
     name = rng.choice([*sorted(path.name for path in newest.iterdir()), "state.msgpack"])
     forgery = resolve_name("tests.forged:forge")
     data = (newest / name).read_bytes()
-    if name == "meta.json":
-        meta = changed(rng, json.loads(data))
-        with contextlib.suppress(*UNWRITABLE):
-            resolve_name("tests.forged:forge_meta")(newest, **meta)
-    elif name.endswith(".json"):
-        with contextlib.suppress(*UNWRITABLE):
+    with contextlib.suppress(*UNWRITABLE):
+        if name == "meta.json":
+            resolve_name("tests.forged:forge_meta")(newest, **changed(rng, json.loads(data)))
+        elif name.endswith(".json"):
             forgery(newest, name, json.dumps(changed(rng, json.loads(data))).encode())
-    elif name.endswith(".msgpack"):
-        with contextlib.suppress(*UNWRITABLE):
+        elif name.endswith(".msgpack"):
             state = changed(rng, msgspec.msgpack.decode(data))
             forgery(newest, name, msgspec.msgpack.encode(state))
-    elif name.endswith(".safetensors"):
-        forgery(newest, name, forged_tensors(rng, data))
-    else:
-        forgery(newest, name, harmed(rng, data))
+        elif name.endswith(".safetensors"):
+            forgery(newest, name, forged_tensors(rng, data))
+        else:
+            forgery(newest, name, harmed(rng, data))
     where = f"{agent}, {name}: "
     if failed := one_line(lambda: load_agent(newest)):
         return f"{where}load: {failed}"
@@ -190,8 +187,7 @@ def kill(rng: random.Random, folder: Path) -> str:
     os.waitpid(child, 0)
     rest = os.read(said, 1 << 16)
     os.close(said)
-    steps = first + rest
-    told = max(int.from_bytes(steps[at : at + 8], "big") for at in range(0, len(steps), 8))
+    told = int(np.frombuffer(first + rest, ">u8").max())
     saved = load_checkpoint(folder / "run")
     if saved.counters["env_steps"] < told or not np.array_equal(saved.arrays["noise"], noise):
         return f"step {told} was saved, {saved.counters} is there"

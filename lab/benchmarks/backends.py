@@ -7,9 +7,8 @@ import importlib
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -53,18 +52,14 @@ class Shares:
     def __init__(self) -> None:
         self.spent: defaultdict[str, float] = defaultdict(float)
 
-    def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with its time measured."""
-
-        @wraps(function)
-        def call(*args: Any, **options: Any) -> Any:
-            begin = time.perf_counter()
-            try:
-                return function(*args, **options)
-            finally:
-                self.spent[part] += time.perf_counter() - begin
-
-        return call
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Measures a block, or each call of a function that this decorates."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.spent[part] += time.perf_counter() - begin
 
     def of(self, wall: float) -> Row:
         """Each part's share of these seconds, and the rest's."""
@@ -78,7 +73,7 @@ def whole(agent: str, preset: str, *, seconds: float, **flags: object) -> Row:
     config = preset_config(package.parse, preset, **flags)
     envs: Any = make_for(config)
     clock, shares, steps = Stopwatch(seconds, WARM_UP, cpu=cpu_with(envs.workers)), Shares(), 0
-    wait = shares.timed("environment", envs.step_wait)
+    wait = shares.timed("environment")(envs.step_wait)
 
     def step_wait(part: slice | None = None) -> Any:
         nonlocal steps
@@ -91,12 +86,12 @@ def whole(agent: str, preset: str, *, seconds: float, **flags: object) -> Row:
                 shares.spent.clear()
         return found
 
-    envs.step_async = shares.timed("environment", envs.step_async)
+    envs.step_async = shares.timed("environment")(envs.step_async)
     envs.step_wait = step_wait
     with ExitStack() as stack:
         stack.enter_context(closing(envs))
         for part, place in PARTS[agent].items():
-            stack.enter_context(patch(place, shares.timed(part, resolve_name(place))))
+            stack.enter_context(patch(place, shares.timed(part)(resolve_name(place))))
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         with suppress(TimeOver):
             package.run(envs, config, Path(folder) / "run")

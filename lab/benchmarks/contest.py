@@ -18,15 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.benchmarks.cases import (
-    BACKENDS,
-    Options,
-    Repeat,
-    Rows,
-    benchmark,
-    median_cases,
-    ratio_rows,
-)
+from lab.benchmarks import cases
+from lab.benchmarks.cases import Options, Repeat, Rows
 from lab.benchmarks.parts import cpu_seconds
 from lab.benchmarks.peers.stopwatch import LEVEL
 from retro_agents.contest.wire.client import RemoteEnv
@@ -114,7 +107,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     pairs += [(f"remote_{k}", "remote_1") for k in LEVELS_AT_A_TIME[1:]]
     aims = {("remote_1", "local_1"): AIM}
     ratios = [(one, one, other, aims.get((one, other))) for one, other in pairs]
-    return [*median_cases(repeats), *ratio_rows(repeats, ratios)]
+    return [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios)]
 
 
 def measure(wanted: list[str], options: Options) -> Repeat:
@@ -124,8 +117,9 @@ def measure(wanted: list[str], options: Options) -> Repeat:
     return found
 
 
-more: Any = {"measure": measure, "seconds": 4.0, "backend": BACKENDS}
-main = benchmark("contest", __doc__, [f"{k}-levels" for k in LEVELS_AT_A_TIME], table=table, **more)
+CASES = [f"{k}-levels" for k in LEVELS_AT_A_TIME]
+more: Any = {"measure": measure, "seconds": 4.0, "backend": cases.BACKENDS}
+main = cases.benchmark("contest", __doc__, CASES, table=table, **more)
 
 if __name__ == "__main__":
     main()

@@ -58,7 +58,8 @@ class Pair:
 
     def __init__(self, level: Level, config: EnvConfig) -> None:
         self.mine: Any = make_env(level, config)
-        self.theirs = make_env(level, replace(config, backend="emulator"))
+        self.theirs: Any = make_env(level, replace(config, backend="emulator"))
+        self.pair = self.mine, self.theirs
         self.counts: Counter[str] = Counter()
         self.first = ""
 
@@ -81,11 +82,6 @@ class Pair:
                 resets = (self.reset(env, level, None) for env in self.pair)
                 obs = self.compare(level, *resets, where=f"start after step {step}")
 
-    @property
-    def pair(self) -> tuple[gymnasium.Env, gymnasium.Env]:
-        """Both environments: native, emulator."""
-        return self.mine, self.theirs
-
     def reset(self, env: gymnasium.Env, level: Level, seed: int | None) -> tuple[Any, ...]:
         """Reset, with the result of a step without reward and end."""
         obs, info = env.reset(seed=seed, options={"level": level})
@@ -94,10 +90,9 @@ class Pair:
     def compare(self, level: Level, ours: Any, theirs: Any, *, where: str) -> np.ndarray:
         """Count one step -> the emulator's observation."""
         expected = {name: value for name, value in theirs[4].items() if name != CONSOLE_ONLY}
-        emulator: Any = self.theirs.unwrapped
         equal = dict(zip(PARTS, [
             np.array_equal(ours[0], theirs[0]),
-            np.array_equal(self.mine.render(), emulator.emulator.screen()),
+            np.array_equal(self.mine.render(), self.theirs.unwrapped.emulator.screen()),
             ours[1] == theirs[1],
             ours[2:4] == theirs[2:4],
             ours[4] == expected,

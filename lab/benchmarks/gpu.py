@@ -24,12 +24,8 @@ from retro_agents.ground.results import write_result
 from retro_agents.run.distributed import Group
 
 BRAMBLE = [
-    *("--preset", "pretrain"),
-    *("--levels", "bramble-train"),
-    *("--num-envs", "1024"),
-    *("--rollout-steps", "64"),
-    *("--minibatches", "8"),
-    *("--precision", "bf16"),
+    *("--preset", "pretrain", "--levels", "bramble-train", "--precision", "bf16"),
+    *("--num-envs", "1024", "--rollout-steps", "64", "--minibatches", "8"),
 ]
 PROCGEN = ["--preset", "procgen-competition", "--precision", "bf16", "--env-threads", "16"]
 CASES = {

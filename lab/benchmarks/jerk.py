@@ -19,7 +19,7 @@ from jerk.policy import taken_policy
 from jerk.train import parse, run
 from lab.benchmarks import cases
 from lab.benchmarks.cases import Options, Repeat, Row, Rows, median_cases
-from lab.benchmarks.parts import cpu_seconds, make_envs, preset_config, timed
+from lab.benchmarks.parts import cpu_with, make_envs, preset_config, timed
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
@@ -43,13 +43,12 @@ def spied(config: JerkConfig, play: Callable[[Any], Any]) -> tuple[list[Actions]
     """Let `play` use a run's environments -> the actions that it gave them, and the wall and CPU
     seconds of this process and its workers, from the warm-up to the run's last step."""
     envs: Any = make_envs(config.env, config.run.num_envs)
-    begin, wait = envs.step_async, envs.step_wait
+    begin, wait, cpu = envs.step_async, envs.step_wait, cpu_with(envs.workers)
     played: list[Actions] = []
     marks: list[NDArray[np.float64]] = []
 
     def mark() -> None:
-        cpu = time.process_time() + cpu_seconds(envs.workers)
-        marks.append(np.array([time.perf_counter(), cpu]))
+        marks.append(np.array([time.perf_counter(), cpu()]))
 
     def step_async(actions: Actions) -> None:
         if len(played) == WARM_UP:

@@ -10,16 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lab.benchmarks.cases import (
-    Options,
-    Repeat,
-    Row,
-    Rows,
-    benchmark,
-    limit_rows,
-    median_cases,
-    peer_python,
-)
+from lab.benchmarks import cases
+from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.peers.neighbours import K, Searcher, embeddings, measure, subset
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.results import ROOT
@@ -45,22 +37,15 @@ LIMITS = [
 """Case, metric and aim, at the largest size."""
 
 
-def embeddings_file() -> Path:
-    """The file of these weights' embeddings."""
-    meta = latest_checkpoint(WEIGHTS) / "meta.json"  # it has a hash of every other file
-    name = f"embeddings-{file_hash(meta)[:12]}-{ACTS}-{REMEMBERED}.npz"
-    return ROOT / "runs" / "benchmarks" / name
-
-
 def run_here(case: str, options: Options) -> Row:
     """Measure one of our cases in this process."""
     from lsh_memory import EpisodicMemory, MemoryConfig, compiling
 
-    make_embeddings()
+    path = made_embeddings()
     case, _, size = case.rpartition("-")
     entries = int(size)
-    vectors, queries = embeddings(embeddings_file(), entries)
-    actions = subset(np.load(embeddings_file())["actions"], entries)
+    vectors, queries = embeddings(path, entries)
+    actions = subset(np.load(path)["actions"], entries)
     capacity = entries // 2 if case == "scan-full" else entries
     config = MemoryConfig(vectors.shape[1], int(actions.max()) + 1, capacity=capacity, **OURS[case])
     memory = EpisodicMemory(config)
@@ -80,10 +65,10 @@ def run_here(case: str, options: Options) -> Row:
 
 def peer_command(name: str, entries: int, options: Options) -> list[str]:
     """The command that measures a peer."""
-    make_embeddings()
-    python = str(peer_python("ann", with_torch=False))
+    path = str(made_embeddings())
+    python = str(cases.peer_python("ann", with_torch=False))
     size = ["--entries", str(entries), "--limit-s", str(options.limit_s)]
-    return [python, "-m", "lab.benchmarks.peers.neighbours", name, str(embeddings_file()), *size]
+    return [python, "-m", "lab.benchmarks.peers.neighbours", name, path, *size]
 
 
 def play_act(level: Any, steps: int) -> tuple[Any, Any]:
@@ -116,13 +101,15 @@ def play_act(level: Any, steps: int) -> tuple[Any, Any]:
     return embeddings, actions
 
 
-def make_embeddings() -> None:
-    """Play acts of the training split and store the encoder's outputs, once."""
+def made_embeddings() -> Path:
+    """The file of the encoder's outputs on acts of the training split, which are played once."""
     from retro_agents.games.retro.levels import parse_levels
 
-    path = embeddings_file()
+    meta = latest_checkpoint(WEIGHTS) / "meta.json"  # it has a hash of every other file
+    name = f"embeddings-{file_hash(meta)[:12]}-{ACTS}-{REMEMBERED}.npz"
+    path = ROOT / "runs" / "benchmarks" / name
     if path.is_file():
-        return
+        return path
     played = []
     levels = parse_levels("bramble-train")
     for level in levels[:: len(levels) // ACTS][:ACTS]:
@@ -134,21 +121,21 @@ def make_embeddings() -> None:
     parts |= {"queries": [v[-60:] for v in vectors], "actions": [a[:REMEMBERED] for a in actions]}
     arrays: Any = {name: np.concatenate(part) for name, part in parts.items()}
     np.savez(draft, **arrays)
-    draft.rename(path)
+    return draft.rename(path)
 
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """One row per case and size, and the aims beside the results at the largest size."""
     rows: Rows = []
-    for row in median_cases(repeats):
+    for row in cases.median_cases(repeats):
         case, _, entries = row.pop("case").rpartition("-")
         rows.append({"case": case, "added": int(entries), **row})
     ending = f"-{SIZES[-1]}"
     largest = [{c.removesuffix(ending): row for c, row in repeat.items()} for repeat in repeats]
-    return [*rows, *limit_rows(largest, LIMITS)]
+    return [*rows, *cases.limit_rows(largest, LIMITS)]
 
 
-main = benchmark(
+main = cases.benchmark(
     *("lsh_memory", __doc__, CASES),
     here=run_here,
     peers={f"{p}-{n}": partial(peer_command, p, n) for n in SIZES for p in PEERS},

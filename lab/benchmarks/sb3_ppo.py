@@ -35,15 +35,14 @@ from retro_agents.run.distributed import Group
 from retro_agents.run.folder import Reports, reports
 
 LACKING: dict[str, Any] = {
-    **dict.fromkeys(("rnd", "novelty", "dropout", "convolution_l2", "kl_penalty"), 0.0),
-    "self_imitation": 0.0,
+    **dict.fromkeys(("rnd", "novelty", "self_imitation"), 0.0),
+    **dict.fromkeys(("dropout", "convolution_l2", "kl_penalty"), 0.0),
     **dict.fromkeys(("evaluate_every", "sight_every", "num_checkpoints", "video_every"), 0),
     **dict.fromkeys(("augment", "encoder_parts"), ""),
-    "resume": False,
+    **dict.fromkeys(("resume", "noisy"), False),
     "recurrent": "none",
     "value_clip_range": None,
     **dict.fromkeys(("learning_rate_schedule", "entropy_schedule"), "constant"),
-    "noisy": False,
 }
 """Settings that Stable-Baselines3 lacks or handles differently, and the values that it supports."""
 METRICS = {

@@ -14,7 +14,9 @@ from retro_agents.run.config import read_file
 
 
 @pytest.mark.parametrize(("found", "code"), [("", 0), ("a checkpoint", 1)])
-def test_what_is_lost_is_counted_stored_and_is_the_exit_code(found, code, tmp_path, monkeypatch):
+def test_what_is_lost_is_counted_stored_and_is_the_exit_code(
+    found, code, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(attack, "ATTACKS", {"one": lambda *_: found})
     clock = iter(range(99))
     monkeypatch.setattr(attack.time, "monotonic", lambda: next(clock))
@@ -25,6 +27,7 @@ def test_what_is_lost_is_counted_stored_and_is_the_exit_code(found, code, tmp_pa
         ended = stop.code
     result = json.loads((tmp_path / "counts.json").read_text())
     assert ended == code and result["attempts"]["one"] == 2
+    assert capsys.readouterr().out == f"2 of one; {2 * code} lost\n"
     assert result["lost"] == [f"one {number}: {found}" for number in range(2) if found]
 
 

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 WORKERS = 8
@@ -28,8 +28,8 @@ class Stopwatch:
     warm_up: int = WARM_UP_STEPS
     steps: int = 0
     began: int | None = None
-    start: tuple[float, float] = field(default=(0.0, 0.0))
-    end: tuple[float, float] = field(default=(0.0, 0.0))
+    start: tuple[float, float] = (0.0, 0.0)
+    end: tuple[float, float] = (0.0, 0.0)
     cpu: Callable[[], float] = time.process_time
     """CPU seconds used so far."""
 
@@ -75,10 +75,8 @@ def arguments(description: str | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, required=True, help="CPU threads of torch")
     parser.add_argument("--backend", required=True, choices=("emulator", "native"))
     parser.add_argument("--quantiles", type=int, default=200, help="of QR-DQN's head")
-    help_ = "QR-DQN on the laptop preset's encoder and hidden layer"
-    parser.add_argument("--small", action="store_true", help=help_)
-    help_ = "PPO on the environment that stable-retro's users build"
-    parser.add_argument("--usual", action="store_true", help=help_)
+    parser.add_argument("--small", action="store_true", help="QR-DQN with laptop's net")
+    parser.add_argument("--usual", action="store_true", help="PPO in stable-retro's usual wrappers")
     return parser.parse_args()
 
 
