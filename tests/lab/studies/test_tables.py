@@ -68,7 +68,7 @@ FOUR = ("baseline", "mutating", "recovering", "hybrid")
         ("README.md", "the same, but", "jerk-search", ("50k", "200k", "1M"), ("hybrid",)),
         ("README.md", "PPO2 from random", "ppo2", ("adapt", "adapt-200k"), ("shipped-scratch",)),
         ("README.md", f"{FROM}learns", "ppo2", ("adapt", "adapt-200k", "adapt-1M"), ("shipped",)),
-        ("README.md", f"{FROM}also", "ppo2", ("adapt", "adapt-200k"), ("imitation",)),
+        ("README.md", f"{FROM}also", "ppo2", ("adapt", "adapt-200k", "adapt-1M"), ("imitation",)),
         ("README.md", "Rainbow (", "transfer", ("held-out",), ("pretrained",)),
         (JERK, "50,000 | 5", "jerk-search", ("50k",), FOUR),
         (JERK, "200,000 | 5", "jerk-search", ("200k",), FOUR),
@@ -78,6 +78,7 @@ FOUR = ("baseline", "mutating", "recovering", "hybrid")
         (PPO2, "50,000, with", "ppo2", ("adapt",), ("imitation",)),
         (PPO2, "200,000, with", "ppo2", ("adapt-200k",), ("imitation",)),
         (PPO2, "1,000,000 |", "ppo2", ("adapt-1M",), ("shipped",)),
+        (PPO2, "1,000,000, with", "ppo2", ("adapt-1M",), ("imitation",)),
     ],
 )
 def test_scores_in_tables_written_by_hand_are_the_stored_ones(page, row, study, groups, names):
