@@ -19,7 +19,6 @@ from msgspec import Meta
 from retro_agents.ground.errors import UserError, command, need
 from retro_agents.ground.requirements import IN_CHECKOUT
 from retro_agents.ground.temporary import temporary_folder
-from retro_agents.ground.window import has_display
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field
 
@@ -64,7 +63,10 @@ def said(address: str, port: int) -> str:
 
 def has_browser() -> bool:
     """Whether a browser can show the page here: not over ssh, nor without a display."""
-    return not os.environ.get("SSH_CONNECTION") and has_display()
+    if os.environ.get("SSH_CONNECTION"):
+        return False
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return sys.platform == "darwin" or bool(display)
 
 
 def server_of(app: Any) -> Any:

@@ -171,3 +171,12 @@ def test_over_ssh_the_line_that_forwards_the_port_is_printed(monkeypatch):
     monkeypatch.setenv("USER", "me")
     assert "ssh -N -L 8056:127.0.0.1:8056 me@10.0.0.1" in said("http://127.0.0.1:8056/", 8056)
     assert not has_browser()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="it always has a display")
+def test_where_windows_are_drawn_to_memory_no_browser_is_opened(monkeypatch):
+    """A text browser would hold up the server."""
+    for name in ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    assert not has_browser()
