@@ -109,7 +109,7 @@ def test_widths_are_read_as_flags_spell_them():
     assert parse_widths("32:2, 64:1") == ((32, 64), (2, 1))
     for text in ("16,", "16x32", "0", "-3", "²", "8:", "8:3", "8:2,8", ":2"):
         with pytest.raises(UserError, match="widths"):
-            parse_widths(text)
+            NetSettings(widths=text)
 
 
 @pytest.mark.parametrize("name", ENCODERS)

@@ -219,6 +219,8 @@ def test_an_array_that_meta_describes_otherwise_is_a_line(change, tmp_path):
 def test_nothing_to_load_is_a_user_error(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         load_checkpoint(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="plays a function"):
+        load_checkpoint("mine:play")
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="a file, not a folder"):
         load_checkpoint(tmp_path / "file")
