@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
+from retro_agents.experience.detours import check_moves
 from retro_agents.experience.settings import AugmentationSettings
 from retro_agents.games.families import TRAINING, env_settings
 from retro_agents.ground.errors import UserError
@@ -135,6 +136,9 @@ class PPO2Config:
     """Discount of the bonus per agent step."""
     novelty: NonNegative = learning(0.0)
     """Bonus, in scaled reward, for each new pair of progress and colour sum on a level; 0: none."""
+    detour_after: Natural = learning(0)
+    """Steps without progress after which some steps back and forward again are played instead of
+    the policy's, jumping in a random rhythm (a detour); 0: never. For platform games."""
 
     @property
     def bonus_apart(self) -> bool:
@@ -175,6 +179,8 @@ class PPO2Config:
             raise UserError(f"{field} 1: --rnd's bonus has no end; give less, such as 0.99")
         if self.novelty and self.env.spec().family == "procgen":
             raise UserError("--novelty is for the contest's reward, which Procgen lacks: try --rnd")
+        if self.detour_after:
+            check_moves(self.env.spec().action_names)
         if self.self_imitation and self.recurrent != "none":
             raise UserError(
                 "--self-imitation remembers no states of a recurrent net: give --self-imitation 0, "

@@ -54,6 +54,7 @@ class Training(OnPolicy):
             graphs=graphs,
             draw_noise=net.draw_noise if config.noisy else None,
             values=2 if config.bonus_apart else 1,
+            detour_after=config.detour_after,
         )
         threads = config.computing.torch_threads or THREADS
         self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
@@ -155,7 +156,8 @@ class Training(OnPolicy):
 
     def save(self, run_dir: Path | str, envs: VectorEnv, **_: Any) -> None:
         """Writes a checkpoint, from which any number of processes can resume exactly."""
-        own: dict[str, Any] = {"arrays": {}, "state": {"kl_weight": float(self.learner.kl_weight)}}
+        weight = float(self.learner.kl_weight)
+        own: dict[str, Any] = {"arrays": {}, "rows": {}, "state": {"kl_weight": weight}}
         if self.novelty is not None:
             own["arrays"]["novelty"] = self.novelty.array()
         if self.imitation is not None:
@@ -164,13 +166,20 @@ class Training(OnPolicy):
         if self.rnd is not None:
             own["tensors"] = {"rnd": self.rnd.tensors()}
             own["state"]["rnd_moments"] = self.rnd.scale.moments.tolist()
-            own["rows"] = {"rnd_sums": self.rnd.scale.sums.tolist()}
+            own["rows"]["rnd_sums"] = self.rnd.scale.sums.tolist()
+        if (detours := self.collector.detours) is not None:
+            own["rows"]["detour-after"] = detours.rows(self.collector.rollout.filled)
         super().save(run_dir, envs, keep=sys.maxsize if self.config.num_checkpoints else 2, **own)
 
     def restore_own(self, saved: Checkpoint) -> None:
         """Restores the penalty's weight and the bonuses. Raises UserError for other bonuses."""
-        for name, stored in (("novelty", saved.arrays), ("rnd", saved.tensors)):
-            if getattr(self, name) is not None and name not in stored:
+        detours = self.collector.detours
+        for part, name, stored in (
+            (self.novelty, "novelty", saved.arrays),
+            (self.rnd, "rnd", saved.tensors),
+            (detours, "detour-after", saved.state),
+        ):
+            if part is not None and name not in stored:
                 raise UserError(
                     f"the saved run has no --{name}: resume without, or begin another run"
                 )
@@ -182,6 +191,8 @@ class Training(OnPolicy):
             )
         if saved.config.get("kl_penalty") == self.config.kl_penalty:  # else the weight begins anew
             self.learner.kl_weight.fill_(saved.state["kl_weight"])
+        if detours is not None:
+            detours.restore(saved.state["detour-after"][self.collector.share])
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])
         if self.imitation is not None:

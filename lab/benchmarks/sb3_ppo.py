@@ -38,6 +38,7 @@ LACKING: dict[str, Any] = {
     **dict.fromkeys(("rnd", "novelty", "self_imitation"), 0.0),
     **dict.fromkeys(("dropout", "convolution_l2", "kl_penalty"), 0.0),
     **dict.fromkeys(("evaluate_every", "sight_every", "num_checkpoints", "video_every"), 0),
+    "detour_after": 0,
     **dict.fromkeys(("augment", "encoder_parts"), ""),
     **dict.fromkeys(("resume", "noisy"), False),
     "recurrent": "none",

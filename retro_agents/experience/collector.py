@@ -15,6 +15,7 @@ from torch import Tensor
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes, row_seeds
 from retro_agents.contract.policy import StochasticPolicy
+from retro_agents.experience.detours import Detours
 from retro_agents.experience.newest_frames import NewestFrames
 from retro_agents.experience.return_scale import ReturnScale
 from retro_agents.experience.rollouts import Batch, Outcome, Rollout, minibatches, number_of
@@ -47,11 +48,13 @@ class Collector:
         graphs: bool = False,
         draw_noise: Callable[..., Noises] | None = None,
         values: int = 1,
+        detour_after: int = 0,
     ) -> None:
         """num_envs: of this process. return_gamma: discount of the returns by whose deviation
         `return_scale` divides rewards. act_parts: groups of environments, see `play`. seed:
         replaces the run's. graphs: on a GPU, act by CUDA graphs on frames that are put together
-        there. draw_noise: of a noisy net, see `ActorCritic`. values: number of value functions."""
+        there. draw_noise: of a noisy net, see `ActorCritic`. values: number of value functions.
+        detour_after: patience of `Detours`; 0: none."""
         self.policy, self.num_envs, self.device = policy, num_envs, policy.device
         self.settings, self.spec = policy.config.run, policy.config.env.spec()
         self.seed = self.settings.seed if seed is None else seed
@@ -90,6 +93,12 @@ class Collector:
         self.frames: NewestFrames | None = None
         if self.graphs and NewestFrames.suits(self.spec):
             self.frames = NewestFrames(num_envs, self.spec, self.device)
+        self.detours: Detours | None = None
+        if detour_after:
+            names = self.spec.action_names
+            self.detours = Detours(
+                detour_after, names=names, seed=self.seed, numbers=numbers, steps=rollout_steps
+            )
         self.begin_rollout()
 
     @property
@@ -165,6 +174,13 @@ class Collector:
         ends = {"min_return": min(recent), "max_return": max(recent)}
         return {"mean_return": float(np.mean(recent)), **ends}
 
+    def detoured(self) -> dict[str, float]:
+        """The share of the rollout's steps that detours took, if there are any."""
+        if self.detours is None:
+            return {}
+        shares = self.group.gather(float(self.detours.taken.mean()))
+        return {"detours": float(np.mean(shares))}
+
     def minibatches(
         self, epochs: int, *, count: int, length: int = 1
     ) -> list[list[NDArray[np.int64]]]:
@@ -204,10 +220,15 @@ class Collector:
             self.state[part],
             self.uniforms[self.rollout.step_of(part), part],
         )
+        chosen: NDArray[np.int64] = actions.cpu().numpy()
+        if self.detours is not None:
+            step = self.rollout.step_of(part)
+            chosen = self.detours.overrule(chosen, part, step=step)
+            actions = self.moved(chosen)
         before, starts = self.state[part], self.starts[part]
         self.rollout.add_actions(images, before, starts, actions, logp, values, part=part)
         self.state[part] = after
-        return actions.cpu().numpy()
+        return chosen
 
     def choose(
         self, part: slice, obs: Tensor, starts: Tensor, state: Tensor, uniforms: Tensor
@@ -234,7 +255,10 @@ class Collector:
         env_steps = self.env_steps + self.num_envs * self.group.size
         self.progress[part][self.starts[part]] = 0.0
         self.progress[part] += rewards / self.spec.reward_scale
-        self.starts[part] = terminated | truncated
+        self.starts[part] = ended = terminated | truncated
+        if self.detours is not None:
+            step, progress = self.rollout.step_of(part), self.progress[part]
+            self.detours.look(part, step=step, progress=progress, ended=ended)
         for episode in ended_episodes(infos):
             self.ended.append((env_steps, self.share.start + episode["env"], episode))
         if part.stop == self.num_envs:
@@ -259,8 +283,11 @@ class Collector:
         return self.return_scale(rewards, self.rollout.ended, self.group) if scaled else rewards
 
     def batch(self, advantages: NDArray[np.float32]) -> Batch:
-        """The rollout to learn from, see `Rollout.batch`, with its noise."""
-        return replace(self.rollout.batch(advantages), noise=self.noise)
+        """The rollout to learn from, see `Rollout.batch`, with its noise and detours."""
+        own = None
+        if self.detours is not None:
+            own = self.moved(~self.detours.taken).flatten()
+        return replace(self.rollout.batch(advantages), noise=self.noise, own=own)
 
     def evaluate(
         self, images: Tensor, rows: Any, *, state: Tensor, starts: Tensor

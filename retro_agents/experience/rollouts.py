@@ -23,8 +23,9 @@ class Batch:
 
     obs uint8 [T·N,H,W,C]; states [T·N,S] before each step; starts: whether an episode begins;
     chance [T·N,U]: random numbers from 0 to 1, if any are needed; noise: of a noisy net's layers,
-    for each environment; all others [T·N], values and returns [T·N,V] where there are several. In a
-    minibatch, states [N,S] are those before its first step, and noise is that of each row.
+    for each environment; own: whether the policy chose the action, if others were played too; all
+    others [T·N], values and returns [T·N,V] where there are several. In a minibatch, states [N,S]
+    are those before its first step, and noise is that of each row.
     """
 
     obs: Tensor
@@ -38,6 +39,7 @@ class Batch:
     steps: int
     chance: Tensor | None = None
     noise: Noises | None = None
+    own: Tensor | None = None
 
     def minibatch(self, indices: Tensor, advantages: Tensor) -> "Batch":
         """Select rows [L,K]: L consecutive steps of K environments. advantages [L,K] replace the
@@ -54,6 +56,7 @@ class Batch:
             returns=self.returns[flat],
             steps=len(indices),
             chance=None if self.chance is None else self.chance[flat],
+            own=None if self.own is None else self.own[flat],
             noise=self.noise and rows_of(self.noise, flat % (len(self.obs) // self.steps)),
         )
 

@@ -18,7 +18,8 @@ LEVELS = ",".join(f"BrambleDash-Genesis-v0:BrambleWood.Act{n}" for n in "123")
 SMALL = f"--levels {LEVELS} --image-height 36 --image-width 36 --rollout-steps 16 {NET}"
 PPO2 = (
     f"{SMALL} --timesteps 200 --novelty 0.1 --rnd 0.1 --learning-rate 1e-3 --checkpoint-every 128 "
-    "--kl-penalty 0.2 --dropout 0.2 --augment roll --convolution-l2 1e-4 --noisy --rnd-values two"
+    "--kl-penalty 0.2 --dropout 0.2 --augment roll --convolution-l2 1e-4 --noisy --rnd-values two "
+    "--detour-after 5"
 ).split()
 TRPO = f"{SMALL} --timesteps 128 --damping 1.0 --fisher-every 2".split()
 PROCGEN = (

@@ -182,7 +182,7 @@ VARIANTS = {
     "ppo2": [
         RECURRENT_PPO2,
         "--novelty 0.1 --rnd 0.1",
-        "--no-normalise-returns --self-imitation 1",
+        "--no-normalise-returns --self-imitation 1 --detour-after 2",
         PENALISED,
         "--noisy --rnd 0.1 --rnd-values two --entropy-schedule 0:1,1:0",
     ],
@@ -230,7 +230,7 @@ def test_a_killed_run_resumes_exactly(agent, tmp_path):
     [
         *(("impala", flags) for flags in ("", "--batch-size 18", RECURRENT, REPLAY)),
         *(("ppo2", flags) for flags in ("", RECURRENT_PPO2, "--novelty 0.1 --rnd 0.1", PENALISED)),
-        ("ppo2", "--self-imitation 0.5 --self-imitation-size 40"),
+        ("ppo2", "--self-imitation 0.5 --self-imitation-size 40 --detour-after 3"),
         ("rainbow", ""),
         ("sac", ""),
         ("trpo", ""),
@@ -262,6 +262,7 @@ REFUSED = [
     ("ppo2", "", "--noisy", "the saved run has --no-noisy"),
     ("ppo2", "", "--novelty 0.1", "no --novelty"),
     ("ppo2", "", "--rnd 0.1", "no --rnd"),
+    ("ppo2", "", "--detour-after 9", "no --detour-after"),
     ("ppo2", "", "--self-imitation 1", "--self-imitation 0.0"),
     ("ppo2", "--rnd 0.1", "--rnd-kind impala", "--rnd-kind"),
     ("ppo2", "--timesteps 34", "--rollout-steps 4", "5 steps into a rollout of 6, not of 4"),

@@ -47,6 +47,7 @@ def test_a_bonus_without_end_is_refused(flags, field):
     ("flags", "why"),
     [
         (["--novelty", "1"], "which Procgen lacks"),
+        (["--detour-after", "9"], "--detour-after is for platform games, with an action B"),
         (["--sight-every", "1000", "--sight-episodes", "34"], "3 games need one each"),
     ],
 )

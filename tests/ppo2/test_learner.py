@@ -295,3 +295,16 @@ def test_dropped_units_count_for_nothing_and_the_others_for_more():
     state, kept = torch.zeros(1, 0), torch.zeros(1, 16)
     nothing = net(images, state=state, starts=starts, kept=kept)[0]
     torch.testing.assert_close(nothing[0], net.head.policy.bias)
+
+
+def test_the_policy_does_not_learn_from_actions_that_others_chose():
+    config = replaced(TINY, entropy_weight=0.0, value_weight=0.0, normalise="never", epochs=1)
+    own = torch.arange(32) % 3 > 0
+    worthless = torch.zeros(32)
+    _, batch = make_batch(config)
+    expected, _ = learned(config, advantages=torch.where(own, batch.advantages, worthless))
+    garbage = torch.where(own, batch.logp, torch.full((32,), -9.0))
+    found, metrics = learned(config, own=own, logp=garbage)
+    for one, other in zip(expected.parameters(), found.parameters(), strict=True):
+        torch.testing.assert_close(one, other)
+    assert metrics["kl"] < 0.1
