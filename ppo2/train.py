@@ -69,10 +69,9 @@ def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
     part = collector.part_of_run()
     losses = training.learner.update(batch, epochs, part=part, chance=collector.chance)
     imitated = training.imitate()
-    detoured = collector.detoured()
     training.updates += 1
     collector.begin_rollout()
-    own = {**losses, **imitated, **bonuses, **detoured, "updates": training.updates}
+    own = {**losses, **imitated, **bonuses, "updates": training.updates}
     metrics = {"explained_variance": explained, **own}
     return metrics | collector.returns()
 

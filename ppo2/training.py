@@ -89,7 +89,7 @@ class Training(OnPolicy):
 
     def batch(self, obs: NDArray[np.uint8]) -> tuple[Batch, float, dict[str, float]]:
         """The rollout to learn from, the explained share of its returns' variance, and metrics of
-        the bonuses. obs: after the rollout."""
+        bonuses and detours. obs: after the rollout."""
         config, collector = self.config, self.collector
         rewards, bonus, metrics = self.rewards(obs)
         advantages, explained = self.advantages(obs, rewards)
@@ -124,9 +124,9 @@ class Training(OnPolicy):
         self, obs: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None, dict[str, float]]:
         """What to learn from, [T,N]: rewards scaled, bonuses added; RND's bonus, if it has a value
-        function of its own; metrics of the bonuses. obs: after the rollout."""
+        function of its own; metrics of bonuses and detours. obs: after the rollout."""
         config, collector, rollout = self.config, self.collector, self.collector.rollout
-        metrics: dict[str, float] = {}
+        metrics = collector.detoured()
         rewards, apart = collector.rewards(scaled=config.normalise_returns), None
         if self.novelty is None and self.rnd is None:
             return rewards, apart, metrics
@@ -172,7 +172,8 @@ class Training(OnPolicy):
         super().save(run_dir, envs, keep=sys.maxsize if self.config.num_checkpoints else 2, **own)
 
     def restore_own(self, saved: Checkpoint) -> None:
-        """Restores the penalty's weight and the bonuses. Raises UserError for other bonuses."""
+        """Restores the penalty's weight, bonuses and detours. Raises UserError if the saved run had
+        none of them."""
         detours = self.collector.detours
         for part, name, stored in (
             (self.novelty, "novelty", saved.arrays),

@@ -220,15 +220,13 @@ class Collector:
             self.state[part],
             self.uniforms[self.rollout.step_of(part), part],
         )
-        chosen: NDArray[np.int64] = actions.cpu().numpy()
         if self.detours is not None:
-            step = self.rollout.step_of(part)
-            chosen = self.detours.overrule(chosen, part, step=step)
-            actions = self.moved(chosen)
+            chosen, step = actions.cpu().numpy(), self.rollout.step_of(part)
+            actions = self.moved(self.detours.overrule(chosen, part, step=step))
         before, starts = self.state[part], self.starts[part]
         self.rollout.add_actions(images, before, starts, actions, logp, values, part=part)
         self.state[part] = after
-        return chosen
+        return actions.cpu().numpy()
 
     def choose(
         self, part: slice, obs: Tensor, starts: Tensor, state: Tensor, uniforms: Tensor
