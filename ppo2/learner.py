@@ -254,10 +254,9 @@ class Learner:
             )
         log_probs = logits.log_softmax(dim=1)
         log_ratio = log_probs.gather(1, mb.actions[:, None]).squeeze(1) - mb.logp
-        advantages = mb.advantages
         if mb.own is not None:
-            log_ratio, advantages = log_ratio * mb.own, advantages * mb.own
-        policy_loss = clipped_surrogate(log_ratio, advantages, clip=self.clip).mean()
+            log_ratio = log_ratio * mb.own  # constant, so nothing is learned from the others
+        policy_loss = clipped_surrogate(log_ratio, mb.advantages, clip=self.clip).mean()
         errors = value_losses(values, mb.values, mb.returns, clip=self.value_clip)
         value_loss = errors.mean(dim=0).sum()
         entropy = entropies(log_probs).mean()

@@ -122,3 +122,20 @@ def test_two_processes_do_not_train_a_net_with_running_moments(monkeypatch):
     config = tiny("ppo2", "--encoder", "impala", "--encoder-parts", "batch-norm")
     with pytest.raises(UserError, match="start one process"):
         find("ppo2").part("training", "Training")(config, 2)
+
+
+def test_detours_are_played_and_marked_as_not_the_policys(corridor):
+    collector, envs, sent = collector_of(2, detour_after=3), corridor(2), []
+    begin = envs.step_async
+    envs.step_async = lambda actions, part: sent.append(actions) or begin(actions, part)
+    collector.play(envs, envs.reset()[0])
+    taken, actions = collector.detours.taken, collector.rollout.actions.numpy()
+    np.testing.assert_array_equal(sent, actions)
+    own = collector.batch(np.zeros((16, 2), np.float32)).own
+    np.testing.assert_array_equal(own.unflatten(0, (16, 2)), ~taken)
+    assert collector.detoured() == {"detours": taken.mean()}
+    for env, rng in enumerate(collector_of(2, detour_after=3).detours.rngs):
+        begins = np.flatnonzero(taken[:, env])[0]
+        count = np.flatnonzero(~np.append(taken[begins:, env], False))[0]
+        expected = collector.detours.drawn(rng)[:count]
+        assert actions[begins : begins + count, env].tolist() == expected

@@ -30,10 +30,12 @@ def stretches(flags):
 
 
 def test_detours_begin_whenever_the_policy_has_made_no_progress_for_long():
-    one = detours(patience=5)
+    one, twin = detours(patience=5), detours()
     actions = play(one)[:, 0]
     taken = one.taken[:, 0]
     np.testing.assert_array_equal(actions == 4, ~taken)
+    drawn = np.concatenate([twin.drawn(twin.rngs[0]) for _ in range(20)])
+    np.testing.assert_array_equal(actions[taken], drawn[: taken.sum()])
     lengths = stretches(taken)
     assert set(lengths[:-1:2]) == {5} and len(lengths) > 10
     least, most = (BACK[k] + FORWARD[k] for k in (0, 1))
@@ -62,7 +64,10 @@ def test_progress_ends_a_detour_and_the_wait_for_one():
     play(one, progress=lambda step: 2.0, start=8, steps=15)
     assert one.taken[8:15, 0].tolist() == [True] + [False] * 5 + [True]  # 2.0 was reached once
     play(one, ended=lambda step: step == 15, progress=lambda step: 1.0, start=15, steps=30)
-    assert not one.taken[16:21].any() and one.taken[22].all()  # progress counts anew
+    assert not one.taken[16:22].any() and one.taken[22].all()  # progress counts anew
+    other = detours(patience=5)
+    play(other, progress=lambda step: float(step >= 3), steps=10)
+    assert other.taken[:10, 0].tolist() == [False] * 9 + [True]
 
 
 def test_an_environment_plays_the_same_wherever_it_is_played():
