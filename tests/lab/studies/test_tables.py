@@ -55,7 +55,7 @@ def test_rows_of_one_sort_share_a_table_and_many_numbers_stand_below_each_other(
     assert parts.splitlines()[0] == "| case | parts |" and "| call 3 ms | 3 |" in parts
 
 
-FROM = "PPO2 from `ppo2/pretrained`, which "
+FROM = "PPO2 from `ppo2/pretrained`, which also "
 JERK, PPO2 = "docs/agents/jerk.md", "docs/agents/ppo2.md"
 FOUR = ("baseline", "mutating", "recovering", "hybrid")
 
@@ -67,18 +67,20 @@ FOUR = ("baseline", "mutating", "recovering", "hybrid")
         ("README.md", "JERK that", "jerk-search", ("50k", "200k", "1M"), ("recovering",)),
         ("README.md", "the same, but", "jerk-search", ("50k", "200k", "1M"), ("hybrid",)),
         ("README.md", "PPO2 from random", "ppo2", ("adapt", "adapt-200k"), ("shipped-scratch",)),
-        ("README.md", f"{FROM}learns", "ppo2", ("adapt", "adapt-200k", "adapt-1M"), ("shipped",)),
-        ("README.md", f"{FROM}also", "ppo2", ("adapt", "adapt-200k", "adapt-1M"), ("imitation",)),
+        ("README.md", f"{FROM}learns", "ppo2", ("adapt", "adapt-200k", "adapt-1M"), ("imitation",)),
+        ("README.md", f"{FROM}plays", "ppo2", ("adapt", "adapt-1M"), ("detours",)),
         ("README.md", "Rainbow (", "transfer", ("held-out",), ("pretrained",)),
         (JERK, "50,000 | 5", "jerk-search", ("50k",), FOUR),
         (JERK, "200,000 | 5", "jerk-search", ("200k",), FOUR),
         (JERK, "1,000,000 | 3", "jerk-search", ("1M",), FOUR),
         (PPO2, "50,000 |", "ppo2", ("adapt",), ("shipped", "shipped-scratch")),
         (PPO2, "200,000 |", "ppo2", ("adapt-200k",), ("shipped", "shipped-scratch")),
-        (PPO2, "50,000, with", "ppo2", ("adapt",), ("imitation",)),
-        (PPO2, "200,000, with", "ppo2", ("adapt-200k",), ("imitation",)),
+        (PPO2, "50,000, with self", "ppo2", ("adapt",), ("imitation",)),
+        (PPO2, "200,000, with self", "ppo2", ("adapt-200k",), ("imitation",)),
+        (PPO2, "50,000, with detours", "ppo2", ("adapt",), ("detours",)),
+        (PPO2, "1,000,000, with detours", "ppo2", ("adapt-1M",), ("detours",)),
         (PPO2, "1,000,000 |", "ppo2", ("adapt-1M",), ("shipped",)),
-        (PPO2, "1,000,000, with", "ppo2", ("adapt-1M",), ("imitation",)),
+        (PPO2, "1,000,000, with self", "ppo2", ("adapt-1M",), ("imitation",)),
     ],
 )
 def test_scores_in_tables_written_by_hand_are_the_stored_ones(page, row, study, groups, names):
