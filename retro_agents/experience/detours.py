@@ -29,7 +29,7 @@ def check_moves(names: Sequence[str]) -> None:
     """Raises UserError if these actions lack one of MOVES."""
     if missing := set(MOVES).difference(names):
         raise UserError(
-            f"--detour-after is for platform games, with an action {min(missing)}: leave it out"
+            f"--detour-after is for platform games, with an action {min(missing)}: give 0"
         )
 
 

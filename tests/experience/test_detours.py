@@ -86,5 +86,5 @@ def test_a_restored_one_goes_on_exactly():
 
 def test_games_without_jumps_are_refused():
     check_moves(NAMES)
-    with pytest.raises(UserError, match="platform games, with an action B"):
+    with pytest.raises(UserError, match="platform games, with an action B: give 0"):
         check_moves(("LEFT", "RIGHT"))
