@@ -53,10 +53,14 @@ class Plan:
             return False
         expected = float(self.expected[self.pointer])
         self.off = self.off + 1 if abs(expected - gained) > OFF_RETURN else 0
-        lost = self.off > OFF_STEPS
-        if lost and self.missed is None and self.departed is None:
-            self.missed = self.pointer
+        if lost := self.off > OFF_STEPS:
+            self.miss()
         return lost
+
+    def miss(self) -> None:
+        """Here the episode diverges from the source, unless it did so before."""
+        if self.missed is None and self.departed is None:
+            self.missed = self.pointer
 
     def follow(self, sequence: StoredSequence, step: int) -> None:
         """Continue with another sequence from that step on."""
@@ -107,6 +111,10 @@ class SearchEpisode:
     """The explorer, if it plays in a rhythm."""
     gained: float = 0.0
     """Return so far."""
+    most: float = 0.0
+    """Largest return so far."""
+    idle: int = 0
+    """Steps since it was reached."""
     holding: int = 0
     """Steps for which the policy's last action is still held."""
 
@@ -117,6 +125,8 @@ class SearchEpisode:
         self.actions.append(action)
         self.rewards.append(reward)
         self.gained += reward
+        self.idle = 0 if self.gained > self.most else self.idle + 1
+        self.most = max(self.most, self.gained)
         if self.rhythm is not None:
             self.rhythm.add(reward)
 

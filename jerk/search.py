@@ -112,6 +112,9 @@ class Search:
         config, rng, moves = self.config, self.rng, self.moves
         if config.recover:
             self.recover(episode)
+        if config.leave_after and episode.idle >= config.leave_after:
+            episode.plan.miss()
+            episode.plan.give_up()
         if (action := episode.plan.next_action()) is not None:
             return action, "rule"
         if episode.kind == "replay":

@@ -87,6 +87,17 @@ def test_a_plan_that_brings_nothing_is_played_to_its_end():
     assert drive(search, replay_of(search), [0.0] * 300) == [2] * 300
 
 
+def test_a_plan_is_left_after_so_many_steps_without_a_new_largest_return():
+    search = known(replaced(MUTATING, leave_after=3), actions=np.full(9, 5, np.uint8))
+    rewards = [4.0, -2.0, 2.0, 1.0, -1.0, 0.5, 0.5, 0.0, 0.0]
+    for episode in (mutant_of(search, np.full(9, 5, np.uint8), 9), replay_of(search)):
+        played = drive(search, episode, rewards)
+        assert played[:7] == [5] * 7 and set(played[7:]) <= {MOVES.right, MOVES.right_jump}
+        assert episode.plan.reached() == 7
+    search.end(episode, cut=False)
+    assert returns(search) == [[20.0, 5.0]]
+
+
 def test_after_its_plan_a_mutant_turns_back_where_nothing_comes_and_a_replay_does_not():
     search = known(MUTATING)
     for episode, turns in ((mutant_of(search, PLAN[:2], 2), True), (replay_of(search), False)):
