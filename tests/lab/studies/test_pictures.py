@@ -1,10 +1,17 @@
 """The course's pictures show what is stored."""
 
+import json
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from lab.studies.pictures import PICTURES, main, points_of
 from lab.studies.procgen_pages import rows_of
 from lab.studies.report import results_in
+from retro_agents.ground.results import ROOT
 
 pytest.importorskip("matplotlib")
 
@@ -27,3 +34,16 @@ def test_every_picture_is_drawn_from_what_is_stored(tmp_path):
     assert drawn == {f"course-{name}.png" for name in PICTURES}
     stored = results_in("lab/studies/results/course")
     assert all(len(rows_of(stored, name)) > 1 for name in PICTURES)
+
+
+def test_the_notebook_shows_every_picture(tmp_path, monkeypatch):
+    notebook, shown = ROOT / "lab" / "studies" / "course.ipynb", []
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(Image=shown.append))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(notebook.parent)
+    names = {"__name__": "notebook"}
+    for cell in json.loads(notebook.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert [path.stem for path in shown] == list(PICTURES) and all(map(Path.is_file, shown))
