@@ -1,12 +1,12 @@
 # The agent's side of the contest: plays whatever level a server has in the shared folder /share.
 #   docker build -t contest-agent --build-arg AGENT=rainbow --build-arg CHECKPOINT=runs/NAME .
-# Build arguments, paths below this folder; see docker-build/README.md:
+# Build arguments, paths below this folder; see docs/contest/images.md:
 #   AGENT           random, hold-right, run-and-jump, a package (rainbow, …), or module:function
 #   CHECKPOINT      checkpoint or run folder to start from; none: the package's own `pretrained`
 #   CODE            folder with your own modules, for AGENT=module:function
 #   TORCH_INDEX_URL package index to take torch from, to choose a CPU or a CUDA build
 #   WHEELS          folder with wheels to install from instead of an index
-#   BASE_IMAGE      Debian with Python 3.11 or newer
+#   BASE_IMAGE      Debian with Python 3.11 to 3.13
 ARG BASE_IMAGE=python:3.11-slim-bookworm
 
 FROM ${BASE_IMAGE} AS build
