@@ -58,7 +58,7 @@ class JerkConfig:
     """Explore from where a replay ends; if off, wait there for the end of the episode."""
     leave_after: Natural = learning(0, only_with=("go_on", "mutate"))
     """Agent steps without a new largest return after which an episode leaves its sequence or mutant
-    and explores; 0: it plays it to its end."""
+    and explores; 0: it plays it to its end. Without go_on only mutants are left."""
     recover: bool = learning(False)
     """When a replay's return diverges from the recorded one, continue with any good sequence from a
     similar step; if there is none, explore. A replay counts with its episode's largest return."""

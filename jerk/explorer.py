@@ -186,7 +186,7 @@ class Rhythm:
 
     @property
     def stuck(self) -> bool:
-        """Whether a script is running, or due."""
+        """Whether a script is running, or due if there are scripts."""
         return bool(self.queue) or self.still >= STILL_STEPS
 
     def next_action(self, rng: Rng, *, moves: Moves, scripts: str) -> int:

@@ -112,20 +112,20 @@ class Search:
         config, rng, moves = self.config, self.rng, self.moves
         if config.recover:
             self.recover(episode)
-        if config.leave_after and episode.idle >= config.leave_after:
+        waits = episode.kind == "replay" and not config.go_on
+        if config.leave_after and episode.idle >= config.leave_after and not waits:
             episode.plan.miss()
             episode.plan.give_up()
         if (action := episode.plan.next_action()) is not None:
             return action, "rule"
-        if episode.kind == "replay":
-            if not config.go_on:
-                return moves.wait, "rule"
-        else:
+        if waits:
+            return moves.wait, "rule"
+        if episode.kind != "replay":
             shares = shares._replace(policy=config.policy_share * (1.0 - shares.memory))
         if (rhythm := episode.rhythm) is not None:
             if episode.bout.steps_left == 0:
                 episode.bout = Bout(steps_left=-1, player=draw_player(rng, shares))
-            if episode.bout.player != "rule" and not rhythm.stuck:
+            if episode.bout.player != "rule" and not (config.scripts and rhythm.stuck):
                 return None, episode.bout.player
             return rhythm.next_action(rng, moves=moves, scripts=config.scripts), "rule"
         # The return that a replay has reached is not given up by turning back.

@@ -98,6 +98,11 @@ def test_a_plan_is_left_after_so_many_steps_without_a_new_largest_return():
     assert returns(search) == [[20.0, 5.0]]
 
 
+def test_a_replay_that_would_only_wait_does_not_leave_its_sequence():
+    search = known(replaced(MUTATING, leave_after=3, go_on=False), actions=np.full(9, 5, np.uint8))
+    assert drive(search, replay_of(search), [0.0] * 10) == [5] * 9 + [MOVES.wait]
+
+
 def test_after_its_plan_a_mutant_turns_back_where_nothing_comes_and_a_replay_does_not():
     search = known(MUTATING)
     for episode, turns in ((mutant_of(search, PLAN[:2], 2), True), (replay_of(search), False)):
@@ -144,6 +149,15 @@ def test_a_mutant_explores_after_its_plan_also_where_a_replay_waits():
         episode.kind = kind
         played = drive(search, episode, [0.0] * 40)
         assert played[:2] == [2, 3] and (set(played[2:]) == {MOVES.wait}) == waits
+
+
+@pytest.mark.parametrize("scripts", ["seven-buttons", ""])
+def test_a_policy_that_stands_still_yields_to_scripts_if_there_are_any(scripts):
+    config = replaced(MUTATING, rhythm=True, scripts=scripts, policy_share=1.0)
+    search = search_of(config)
+    played = drive(search, search.begin(LEVEL, env_steps=0), [0.0] * 40)
+    assert played[:6] == ["policy"] * 6
+    assert played[6:].count("policy") == (0 if scripts else 34)
 
 
 @pytest.mark.parametrize("planned", [0, 3])
