@@ -100,7 +100,10 @@ class Training(RunState):
 
     def learn(self) -> None:
         """Makes the updates that are due: one per `learn_every` steps since the first run."""
-        while self.learner is not None and len(self.runs) and self.updates < self.updates_due():
+        if self.learner is None or not len(self.runs):
+            return
+        due = (self.env_steps - self.first_run) // self.config.learn_every
+        while self.updates < due:
             self.updates += 1
             actions_known = self.learner.policy.config.env.spec().actions
             obs, actions, weights = sample(
@@ -108,10 +111,6 @@ class Training(RunState):
             )
             if (known := actions < actions_known).any():
                 self.latest = self.learner.update(obs[known], actions[known], weights[known])
-
-    def updates_due(self) -> int:
-        """Updates that should have been made by now."""
-        return (self.env_steps - self.first_run) // max(1, self.config.learn_every)
 
     def begin(self, obs: NDArray[np.uint8], levels: Sequence[str]) -> None:
         """Begins the first episode of every environment."""

@@ -64,7 +64,7 @@ def nearest(
 ) -> None:
     """Fill slots, cosines [B,k] with the neighbours of units [B,F], best first.
 
-    memory: vectors [size,F], centre [F], signs, planes [2,room], codes [room,words], and
+    memory: vectors [capacity,F], centre [F], signs, planes [2,room], codes [room,words], and
     found [room+PART].
     wanted: about the number of entries compared by whole codes; kept: of those compared exactly.
     """

@@ -27,10 +27,9 @@ def search_of(config, *, seed=0):
     return Search(JerkAgent(config), rng(seed))
 
 
-def replay_of(search, source=None):
-    """An episode that replays a sequence, the best one unless given."""
-    best = search.sequences.best(LEVEL)
-    return SearchEpisode(LEVEL, "replay", Plan.of(source or best))
+def replay_of(search):
+    """An episode that replays the best sequence."""
+    return SearchEpisode(LEVEL, "replay", Plan.of(search.sequences.best(LEVEL)))
 
 
 def drive(search, episode, rewards, *, shares=NOBODY):

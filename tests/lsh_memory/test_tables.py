@@ -51,11 +51,9 @@ def test_a_slot_written_over_is_found_as_what_it_is_now(walk):
 
 def test_a_memory_by_tables_keeps_and_finds_as_by_scan(walk, tmp_path):
     config = MemoryConfig(16, 3, capacity=1_100, merge_above=0.999, backend="tables")
-    memory, steps = (
-        EpisodicMemory(config),
-        walk(1_300, 16) + 0.01,
-    )  # it gets its centre, and is full
+    memory, steps = EpisodicMemory(config), walk(1_300, 16) + 0.01
     memory.add_batch(steps, np.arange(1_300) % 3, np.arange(1_300.0))
+    assert memory.storage.centre.any() and memory.evicted > 0
     memory.save(tmp_path)
     again = EpisodicMemory.load(tmp_path)
     near = [one.query(steps[-1], 1) for one in (memory, again)]
