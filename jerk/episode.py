@@ -11,6 +11,7 @@ from jerk.learner import Bout
 from jerk.memory import SequenceMemory, from_plain, to_plain
 from jerk.recovery import JUMP_STEPS, OFF_RETURN, OFF_STEPS
 from jerk.sequence import Place, StoredSequence
+from retro_agents.contract.envs import ROUNDING
 
 Kind = Literal["explore", "replay", "mutant"]
 
@@ -125,8 +126,9 @@ class SearchEpisode:
         self.actions.append(action)
         self.rewards.append(reward)
         self.gained += reward
-        self.idle = 0 if self.gained > self.most else self.idle + 1
-        self.most = max(self.most, self.gained)
+        self.idle += 1
+        if self.gained > self.most + ROUNDING:
+            self.most, self.idle = self.gained, 0
         if self.rhythm is not None:
             self.rhythm.add(reward)
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from jerk.config import JerkConfig
 from jerk.explorer import Actions, Moves, Rng
-from retro_agents.contract.envs import LARGEST_RETURN
+from retro_agents.contract.envs import LARGEST_RETURN, ROUNDING
 from retro_agents.contract.policy import ScoringPolicy
 from retro_agents.ground.errors import UserError
 from retro_agents.run.optimiser import Adam
@@ -137,7 +137,7 @@ def part_of_most(value: float) -> float:
 def furthest_point(rewards: Sequence[float]) -> tuple[int, float]:
     """Returns (steps up to the first maximum of the running sum of rewards, that sum)."""
     sums = np.cumsum(np.asarray(rewards, np.float64))
-    length = int(sums.argmax()) + 1
+    length = int((sums > sums.max() - ROUNDING).argmax()) + 1
     return length, float(sums[length - 1])
 
 

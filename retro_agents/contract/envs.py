@@ -17,6 +17,9 @@ LARGEST_RETURN = 10_000.0
 being quick."""
 CONTEST_RETURNS = 0.0, LARGEST_RETURN
 """The bounds of a level's return."""
+ROUNDING = 0.1
+"""Returns of an episode that differ by less count as equal. An emulator's rewards have single
+precision: where an agent moves back and forth, rounding errors add up, but not to this."""
 
 
 @dataclass(frozen=True)

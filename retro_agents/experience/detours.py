@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from retro_agents.contract.envs import ROUNDING
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.generators import generator_state, set_generator_state
 
@@ -83,8 +84,9 @@ class Detours:
         self, part: slice, *, step: int, progress: NDArray[np.floating], ended: NDArray[np.bool_]
     ) -> None:
         """Take in the step's outcome, [n]. Progress, or an episode's end, ends a detour."""
-        further = progress > self.furthest[part]
-        self.furthest[part] = np.where(ended, 0.0, np.maximum(self.furthest[part], progress))
+        further = progress > self.furthest[part] + ROUNDING
+        furthest = np.where(further, progress, self.furthest[part])
+        self.furthest[part] = np.where(ended, 0.0, furthest)
         self.waited[part] += ~self.taken[step, part]
         for row in np.flatnonzero(further | ended):
             self.waited[part.start + row] = 0

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from retro_agents.contract.envs import ROUNDING
 from retro_agents.contract.policy import Play, Policy, ScoringPolicy
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
@@ -108,7 +109,7 @@ def play_episode(
         obs, reward, terminated, truncated, info = env.step(action)
         starts = np.zeros(1, bool)
         step, total = step + 1, total + float(reward)
-        if total > furthest:
+        if total > furthest + ROUNDING:
             since, furthest = step, total
         stopped: bool | None = False
         if on_moment is not None:

@@ -70,6 +70,15 @@ def test_progress_ends_a_detour_and_the_wait_for_one():
     assert other.taken[:10, 0].tolist() == [False] * 9 + [True]
 
 
+def test_rounding_is_no_progress_but_small_steps_add_up_to_some():
+    """At a wall, rewards of single precision add up to a little more from time to time."""
+    one, other = detours(patience=5), detours(patience=5)
+    play(one, progress=lambda step: 300.0 + 1e-6 * step, steps=8)
+    assert one.taken[:8, 0].tolist() == [False] * 6 + [True] * 2
+    play(other, progress=lambda step: 0.06 * step)
+    assert not other.taken.any()
+
+
 def test_an_environment_plays_the_same_wherever_it_is_played():
     together, apart = detours(num_envs=3), detours(num_envs=2, first=1)
     np.testing.assert_array_equal(play(together)[:, 1:], play(apart))

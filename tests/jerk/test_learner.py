@@ -91,6 +91,8 @@ def test_furthest_point_is_the_first_highest_running_sum():
     assert furthest_point([0.0, 0.0, 5.0, 0.0, 1.0, -1.0]) == (5, 6.0)
     assert furthest_point([-1.0]) == (1, -1.0)
     assert furthest_point([0.0, 0.0]) == (1, 0.0)
+    assert furthest_point([300.0, -4.0, 4.0 + 1e-6, -0.25, 0.25])[0] == 1  # 1e-6 is rounding
+    assert furthest_point([0.06] * 5)[0] > 3  # small steps add up
 
 
 def test_a_run_is_kept_above_the_ratio_of_the_best_and_always_while_there_is_none():
