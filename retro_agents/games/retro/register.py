@@ -28,22 +28,23 @@ if TYPE_CHECKING:
 REWARDS = {"reward_scale": 0.01, "backtracking": False}
 """Rewards under these names: a hundredth of the contest's, which suits the usual settings of
 learners, so an episode's return is a hundredth of the score in this project's tables."""
-FAMILIES = {"bramble": "BrambleDash", "sonic": "Sonic"}
-"""First word of a split's name -> namespace of its name."""
+FAMILIES = {
+    "BrambleDash": ("bramble-train", "bramble-test"),
+    "Sonic": ("sonic-train", "sonic-test", "sonic-custom-leaderboard", "sonic-custom-final"),
+}
+"""Namespace -> the project's splits. A user's own lists beside them are for --levels alone."""
 
 
 def register_levels() -> None:
     """Register all levels and splits with Gymnasium; nothing slow is imported before one is
     made."""
-    for split in sorted(SPLITS.glob("*.csv")):
-        first, _, rest = split.stem.partition("-")
-        if first not in FAMILIES:  # a user's own list, which --levels takes by its name
-            continue
-        _register(f"{FAMILIES[first]}/{rest}-v0", split.stem)
-        with split.open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                game = row["game"].partition("-Genesis")[0]
-                _register(f"{game}/{row['state']}-v0", f"{row['game']}:{row['state']}")
+    for family, splits in FAMILIES.items():
+        for split in splits:
+            _register(f"{family}/{split.partition('-')[2]}-v0", split)
+            with (SPLITS / f"{split}.csv").open(newline="", encoding="utf-8") as file:
+                for row in csv.DictReader(file):
+                    game = row["game"].partition("-Genesis")[0]
+                    _register(f"{game}/{row['state']}-v0", f"{row['game']}:{row['state']}")
 
 
 def _register(name: str, levels: str) -> None:

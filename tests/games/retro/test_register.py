@@ -1,6 +1,8 @@
 """Gymnasium's own ways: registered levels, and every wrapper it has, one by one, on both kinds."""
 
+import shutil
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import gymnasium
@@ -16,6 +18,7 @@ from retro_agents.games.retro.bramble import GAME
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env, make_vec
+from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError
 
 pytestmark = pytest.mark.filterwarnings(
@@ -192,12 +195,23 @@ def test_every_level_of_the_splits_is_registered():
     names = {name for name in gymnasium.registry if "/" in name}
     assert {"BrambleDash/BrambleWood.Act1-v0", "SonicTheHedgehog/GreenHillZone.Act2-v0"} <= names
     assert sum(name.startswith("BrambleDash/") for name in names) == 58 + 2  # splits
+    assert split_names() == sorted(chain(*register.FAMILIES.values()))
 
 
-def test_a_users_own_list_among_the_splits_is_no_error(monkeypatch):
+@pytest.mark.filterwarnings("ignore:.*Overriding")  # those that are registered already
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("mine", "game,state"),
+        ("bramble-my own", "game,state"),
+        ("bramble-mine", "\ufeffgame,state"),
+    ],
+)
+def test_a_users_own_list_among_the_splits_is_no_error(monkeypatch, name, head):
     names = {*gymnasium.registry}
-    Path("mine.csv").write_text(f"game,state\n{GAME},BrambleWood.Act3\n")
-    monkeypatch.setattr(register, "SPLITS", Path.cwd())
+    splits = shutil.copytree(register.SPLITS, Path("splits"))
+    (splits / f"{name}.csv").write_text(f"{head}\n{GAME},BrambleWood.Act3\n")
+    monkeypatch.setattr(register, "SPLITS", splits)
     register.register_levels()
     assert names == {*gymnasium.registry}
 
