@@ -46,7 +46,7 @@ CONSOLE_ONLY = "work_line"
 """The variable that measures the console's own time, which does not exist here."""
 ACTION_SLOTS = 64
 NEVER = 2**32 - 1
-"""The largest number of steps that it counts."""
+"""The largest number of steps that the engine counts."""
 COMPILER = wasmtime.Config()
 COMPILER.parallel_compilation = False  # its threads are gone in a process that was forked
 ENGINE = wasmtime.Engine(COMPILER)
@@ -97,12 +97,21 @@ def pads_of(held: str) -> int:
 
 
 def check_rules(game: str, scenario: str) -> None:
-    """Raises UserError if only the emulator can play this scenario."""
-    if json.loads(file_of(game, f"{scenario}.json").read_bytes()) != RULES:
+    """Raises UserError if only the emulator can play this scenario, or if it is damaged."""
+    path = file_of(game, f"{scenario}.json")
+    if parsed(path.read_bytes(), str(path)) != RULES:
         raise UserError(
             f"scenario {scenario!r} of {game} has other rules than the contest's, which only the "
             "emulator plays: add --backend emulator"
         )
+
+
+def parsed(data: bytes, name: str) -> Any:
+    """What a JSON file of a game holds. Raises UserError if it is damaged."""
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise UserError(f"{name} is damaged: it is not JSON ({error})") from None
 
 
 def cartridge(*games: str) -> Cartridge:
@@ -123,13 +132,15 @@ def cartridge(*games: str) -> Cartridge:
 
 def assemble(code: bytes, packs: dict[str, bytes], data: bytes) -> Cartridge:
     """A cartridge of packs by their games' names, with the zones and art of the first one.
-    data: data.json of the games. Raises UserError if it names what the engine does not have."""
+    data: data.json of the games. Raises UserError if it is damaged, or names what the engine does
+    not have."""
     levels = [Level(game, name) for game, pack in packs.items() for name in act_names(pack)]
-    info = {name: e for name, e in json.loads(data)["info"].items() if name != CONSOLE_ONLY}
+    named = parsed(data, "data.json")["info"]
+    info = {name: entry for name, entry in named.items() if name != CONSOLE_ONLY}
     places = dict(zip(itertools.accumulate(SIZES, initial=RAM), SIZES, strict=False))
     for name, entry in info.items():
-        size = places.get(entry["address"])
-        if entry["type"] not in (f">u{size}", f">i{size}"):
+        size = places.get(entry.get("address"))
+        if entry.get("type") not in (f">u{size}", f">i{size}"):
             raise UserError(f"the engine has no variable {name!r}: add --backend emulator")
     variables = np.dtype(
         {

@@ -34,11 +34,16 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 def make_scenario(spec: dict[str, Any], data: Any) -> "Scenario":
     """The fastest exact evaluation of `spec`, the parsed scenario file that `data` has loaded.
 
-    Raises UserError if it names a variable that the game lacks."""
-    keys = {*spec, *spec.get("reward", {}), *spec.get("done", {})}
-    if keys & {"scripts", "script", "rewards", "nodes", "time"}:
-        return ScriptedScenario(data)
-    scenario = VariableScenario(spec, data.lookup_value)
+    Raises UserError if it is built otherwise, or names a variable that the game lacks."""
+    try:
+        keys = {*spec, *spec.get("reward", {}), *spec.get("done", {})}
+        if keys & {"scripts", "script", "rewards", "nodes", "time"}:
+            return ScriptedScenario(data)
+        scenario = VariableScenario(spec, data.lookup_value)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise UserError(
+            f"the scenario is not built as stable-retro's are ({error}): compare it with another"
+        ) from None
     if unknown := [name for name in scenario.names if name not in data.list_variables()]:
         raise UserError(f"the scenario names {unknown[0]!r}, which data.json lacks: add it there")
     return scenario

@@ -163,11 +163,12 @@ UNKNOWN = b'{"%s": {"variables": {"lifes": {"op": "zero"}}}}'
         ("Level1.state", bytes(1_000), "is no state, which gzip compresses"),
         ("scenario.json", UNKNOWN % b"reward", "names 'lifes', which data.json lacks"),
         ("scenario.json", UNKNOWN % b"done", "names 'lifes', which data.json lacks"),
+        ("scenario.json", b'{"reward": {"variables": {"score": 3}}}', "is not built as"),
         ("scenario.json", b"{", "does not start"),
         ("data.json", b"{", "does not start"),
         ("rom.md", b"", "does not start"),
     ],
-    ids=["short state", "plain state", "reward", "done", "scenario", "data", "rom"],
+    ids=["short state", "plain state", "reward", "done", "shape", "scenario", "data", "rom"],
 )
 def test_a_damaged_integration_is_one_line(copied, closed, file, content, says):
     files = ("rom.md", "data.json", "metadata.json", "scenario.json", "Level1.state")

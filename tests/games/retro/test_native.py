@@ -282,6 +282,14 @@ def test_other_rules_are_the_emulators_and_other_games_need_not_be_named(own):
         make_vec([ACTS[0], level], num_envs=2)
 
 
+@pytest.mark.parametrize("name", ["contest.json", "data.json"])
+def test_a_file_with_a_slip_is_one_line(own, name):
+    level, game = own
+    (game / name).write_text('{"reward": {},}')
+    with pytest.raises(UserError, match=rf"{name} is damaged: it is not JSON \(.* line 1"):
+        make_env(level)
+
+
 def test_rewards_do_not_depend_on_how_many_variables_are_named(own, closed):
     level, game = own
     info = json.loads((game / "data.json").read_text())["info"]
@@ -297,13 +305,17 @@ def test_rewards_do_not_depend_on_how_many_variables_are_named(own, closed):
 
 
 @pytest.mark.parametrize(
-    ("address", "kind"),
-    [(0xFF0034, ">u2"), (0xFEFFFE, ">u2"), (0xFF0033, ">u2"), (0xFF0000, "|u1"), (0xFF0000, ">u4")],
+    "more",
+    [
+        *({"address": address, "type": ">u2"} for address in (0xFF0034, 0xFEFFFE, 0xFF0033)),
+        *({"address": 0xFF0000, "type": kind} for kind in ("|u1", ">u4")),
+        *({"address": 0xFF0000}, {"type": ">u2"}),
+    ],
 )
-def test_variables_that_the_engine_lacks_are_the_emulators(own, address, kind):
+def test_variables_that_the_engine_lacks_are_the_emulators(own, more):
     level, game = own
     content = json.loads((game / "data.json").read_text())
-    content["info"]["more"] = {"address": address, "type": kind}
+    content["info"]["more"] = more
     (game / "data.json").write_text(json.dumps(content))
     with pytest.raises(UserError, match=r"no variable 'more': add --backend emulator"):
         make_env(level)
