@@ -3,8 +3,8 @@
 import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from retro_agents.games.families import of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.studio.curves import config_of
 
@@ -12,10 +12,9 @@ from retro_agents.studio.curves import config_of
 def commands(run: Path, agent: str, begun: str) -> dict[str, str]:
     """What it does -> the command. agent: the run's package; "" if it is not known. begun: the
     command that started it, as its files have it."""
-    here, config = str(run), dict[str, Any]()
+    here, kind = str(run), list[str]()
     with suppress(UserError):
-        config = config_of(run)
-    kind = ["procgen"] if str(config.get("levels", "")).startswith("procgen:") else []
+        kind = ["procgen"] if of_procgen(config_of(run).get("levels")) else []
     words = {
         "Started with": started(begun, agent),
         "Resume it": ["python", "-m", f"{agent}.train", "--run-dir", here, "--resume"],

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.games.families import level_names
+from retro_agents.games.families import level_names, of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.statistics import t_quantile
 from retro_agents.run.config import flat
@@ -40,8 +40,8 @@ class Tables:
         """A run's table, with its newest rows; empty if the run has none. Raises UserError if it is
         damaged."""
         path = run / f"{kind}.csv"
-        known = self._known.pop(path, None)  # which another thread may read too
-        table = self._known[path] = Table(path) if known is None else known
+        # Another thread may read the same table.
+        table = self._known[path] = self._known.pop(path, None) or Table(path)
         for old in [*self._known][:-MOST_TABLES]:
             self._known.pop(old, None)
         try:
@@ -89,8 +89,8 @@ class Tables:
         found = self.of(run, "episodes").texts.get("level", [])[-1:]
         with suppress(UserError):
             found = found or level_names(asked)[:1]
-        if found and asked.startswith("procgen:"):  # an episode's level is GAME:NUMBER
-            return f"procgen:{found[0].removeprefix('procgen:').partition(':')[0]}"
+            if found and of_procgen(asked):  # an episode's level is GAME:NUMBER
+                return f"procgen:{found[0].removeprefix('procgen:').partition(':')[0]}"
         return str(found[0]) if found else ""
 
     def heat(self, run: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
 from retro_agents.games.retro.make import make_contest_env, make_env
 from retro_agents.games.retro.recordings import read_recording
 from retro_agents.games.retro.references import REFERENCES
+from retro_agents.ground.errors import UserError
 from retro_agents.judging.demonstrate import action_of, level_of
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.checkpoint import load_agent
@@ -117,9 +118,12 @@ def other_game(part: Part, policy: Policy, settings: Any, screen: Screen) -> Ite
 
 @contextmanager
 def recorded_game(path: Path, screen: Screen) -> Iterator[Game]:
-    """A recording on the level where it was made. An action is the one closest to its buttons."""
+    """A recording on the level where it was made. An action is the one closest to its buttons.
+    Raises UserError if it has no step, as of an episode that was only begun."""
     read, rules = read_recording(path), EnvConfig().with_raw_rewards()
     pads, at, names = read.pads[1:], 0, rules.spec().action_names
+    if not len(pads):
+        raise UserError(f"{path.name} ends before any button was pressed: choose another one")
     config = replace(
         rules, backend="emulator", frame_skip=1, stick_probability=0.0, episode_steps=0
     )

@@ -12,7 +12,10 @@ from tests.studio.runs import make_run
         ("bramble-train", "ppo2", "", "retro-agents evaluate"),
         ("bramble-train", "jerk", "Export its net", "retro-agents evaluate"),
         ("bramble-train", "", "Resume it", "retro-agents evaluate"),
-        ("procgen:coinrun", "ppo2", "Watch it in a window", "retro-agents procgen evaluate"),
+        *(
+            (levels, "ppo2", "Watch it in a window", "retro-agents procgen evaluate")
+            for levels in ("procgen:coinrun", "Procgen:CoinRun")
+        ),
     ],
 )
 def test_commands_are_those_that_work(tmp_path, levels, agent, lacks, evaluates):

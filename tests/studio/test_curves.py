@@ -106,6 +106,7 @@ def test_an_agent_is_watched_on_the_level_of_its_newest_episode(tmp_path):
     for levels, newest, wanted in (
         ("procgen:coinrun,bigfish", "bigfish:7", "procgen:bigfish"),
         ("procgen:coinrun,bigfish", "", "procgen:coinrun"),
+        ("Procgen:CoinRun", "coinrun:7", "procgen:coinrun"),
         ("BrambleWood.Act2", "", "BrambleDash-Genesis-v0:BrambleWood.Act2"),
         ("gone.csv", "", ""),
     ):

@@ -171,10 +171,12 @@ def test_a_single_step_is_one_of_each_game(client, recorded):
                 assert now in ({step}, {step - 1})  # the last frames of the one before
 
 
-def test_a_recording_is_played_where_it_was_made_alone(client, recorded):
+def test_a_recording_that_cannot_be_played_there_is_refused(client, recorded, tmp_path):
+    make_recording(tmp_path / "30" / "begun.bk2", steps=0)  # as a run leaves its last episode
     for asked, said in (
         ({**recorded, **GAME, "agent": "30@best.bk2"}, "recorded on BrambleDash"),
         ({"agent": "30@../12/best.bk2"}, "no such recording"),
+        ({"agent": "30@begun.bk2"}, "begun.bk2 ends before any button was pressed"),
     ):
         with watching(client, **asked) as page:
             assert said in json.loads(page.recv(60))["error"]

@@ -93,7 +93,7 @@ export class Watch implements View {
 
   private async load(): Promise<void> {
     const agents = (await ask<Agent[]>("agents")).filter(
-      ({ levels }) => !levels.startsWith("procgen"),
+      ({ levels }) => !/^procgen:/i.test(levels),
     );
     // A run may have been made anew under its name: nothing that was loaded before plays again.
     const before = this.offers.splice(0);
