@@ -63,7 +63,7 @@ class NewAgentConfig:
 
 def write_agent(name: str, folder: Path) -> None:
     """Write the package into a folder, which must not exist. Raises UserError if it does, or if the
-    name is none for a package or is taken."""
+    name cannot be a package's or is taken."""
     if not re.fullmatch("[a-z]([a-z0-9_]{0,38}[a-z0-9])?", name) or keyword.iskeyword(name):
         expected = "up to 40 lower-case letters, digits and _, which is not last: fox"
         raise UserError(f"bad name {name!r}; expected {expected}")

@@ -27,14 +27,13 @@ def level_sets(settings: ProcgenConfig, *, test_levels: TestLevels) -> dict[str,
     which has one level of hard, is tested on hard. Raises UserError if no level is unseen.
     """
     exploration = settings.distribution_mode == "exploration"
-    limited = tested_on("auto", settings.distribution_mode, settings.num_levels) == "unseen"
     judged = replace(settings, distribution_mode="hard") if exploration else settings
     if tested_on(test_levels, settings.distribution_mode, settings.num_levels) == "all":
         test = replace(judged, start_level=0, num_levels=0)
     else:
         trained = settings.start_level + settings.num_levels
         first = max(FIRST_UNSEEN, 1 + max(EXPLORATION.values()) if exploration else trained)
-        if not limited or first >= LAST_LEVEL:
+        if not (exploration or settings.num_levels) or first >= LAST_LEVEL:
             raise UserError("a run on all levels leaves no unseen level: give --test-levels all")
         test = replace(judged, start_level=first, num_levels=LAST_LEVEL - first)
     return {"train": settings, "test": test}

@@ -32,7 +32,7 @@ class PlayConfig:
     distribution_mode: Literal["easy", "hard", "extreme", "memory", "exploration"] = "easy"
     """Kind of levels; not every game has all kinds."""
     start_level: Natural = 0
-    """Seed of the first level; counts with num_levels only."""
+    """Seed of the first level; used only with num_levels."""
     num_levels: Natural = 0
     """Levels to draw from; 0: all."""
     seed: Seed = 0

@@ -25,7 +25,7 @@ from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
 
 GAMES_A_THREAD = 32
-"""Environments from which several threads pay: handing over fewer takes longer than their step."""
+"""Environments for each thread, at least: handing over fewer takes longer than their step."""
 
 
 class NativeVectorEnv(VectorBase):

@@ -49,8 +49,8 @@ class Training(RunState):
             entry[:] = self.config.discount * entry + (reward, 1.0)
 
     def save(self, run_dir: Path | str, envs: Any) -> None:
-        """Write a checkpoint from which the run resumes exactly. arrays: what is large, as a
-        replay."""
+        """Write a checkpoint from which the run resumes exactly. arrays: what is large, such as
+        a replay buffer."""
         save_checkpoint(
             Path(run_dir) / "checkpoints",
             agent=self.name,
@@ -62,7 +62,7 @@ class Training(RunState):
         )
 
     def restore(self, saved: Any, envs: Any) -> NDArray[np.uint8]:
-        """Go on where `save` was called. Returns the images that were seen last."""
+        """Resume where `save` was called. Returns the images that were seen last."""
         saved.check_run("rng")
         saved.check_same(self.config)
         self.agent.tallies[:] = saved.tensors["net"]["tallies"].numpy()
