@@ -101,6 +101,12 @@ class Checkpoint:
             text = f"{self.folder} is an agent alone, not a run: give it to --init"
             raise Damaged(text, self.folder)
 
+    def check_arrays(self) -> None:
+        """Raises Damaged if the file of an array is damaged, which `load_checkpoint` leaves to the
+        time when the array is read."""
+        for name in self.arrays:
+            next(self.arrays.pieces(name), None)  # its first piece: after the file's checksum
+
     def setting(self, name: str) -> Any:
         """A value of its config. Raises UserError if another version saved it, without that."""
         values = flat(self.config)
@@ -194,7 +200,8 @@ def load_checkpoint(folder: Path | str) -> Checkpoint:
             tensors[stem] = _tensors(path, read(name))
         elif facts.dtype is not None:
             shape = tuple(facts.shape or ())
-            arrays[stem] = StoredArray(path, np.dtype(facts.dtype), shape, facts.sha256)
+            with reading(folder):  # NumPy may have no such dtype
+                arrays[stem] = StoredArray(path, np.dtype(facts.dtype), shape, facts.sha256)
     try:
         config = msgspec.convert(json.loads(read("config.json")), dict[str, Any])
         state = msgspec.msgpack.decode(read("state.msgpack"), type=dict[str, Any])
@@ -240,13 +247,12 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
         try:
             saved = load_checkpoint(run_dir)
             meta = read_manifest(saved.folder)
-            for name in saved.arrays:  # read later, in pieces
-                read_bytes(saved.folder, f"{name}.npy.zst", meta)
+            saved.check_arrays()
             break
         except Damaged as error:
             set_aside(error)
-    for name, size in meta.tables.items():
-        path = saved.folder.parents[1] / name
+    for name in TABLES:
+        path, size = saved.folder.parents[1] / name, meta.tables.get(name, 0)
         found = path.stat().st_size if path.is_file() else 0
         if found < size:
             lost = f"{path} is cut: {found} bytes, {size} expected"

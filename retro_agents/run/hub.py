@@ -106,6 +106,7 @@ def push(
         raise UserError(f"no film {film}: `retro-agents evaluate AGENT --video` makes some")
     scores = read_evaluation(result) if result is not None else []
     saved = load_checkpoint(checkpoint)
+    saved.check_arrays()
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder)
         copy_checkpoint(saved.folder, whole)
@@ -146,7 +147,7 @@ def pull(name: str, folder: Path) -> Path:
         snapshot_download(name, local_dir=download, allow_patterns=[*file_names(download)])
         with drafted_folder(folder) as draft:
             copy_checkpoint(download, draft)
-            load_checkpoint(draft)
+            load_checkpoint(draft).check_arrays()
     except UserError:  # refused: the next pull begins anew
         shutil.rmtree(download)
         raise

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from retro_agents.ground.arrays import Rows, describe
-from retro_agents.ground.errors import Damaged, UserError
+from retro_agents.ground.errors import Damaged, UserError, limit_of
 from retro_agents.ground.files import complete_checkpoints, sync
 
 NAME = "meta.json"
@@ -107,8 +107,8 @@ def entry(path: Path) -> File:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads and checks meta.json. Raises UserError if it is foreign, and Damaged if it is damaged
-    or names files that no checkpoint has."""
+    """Reads and checks meta.json. Raises UserError if it is foreign or may not be opened, and
+    Damaged if it is damaged or names files that no checkpoint has."""
     path = folder / NAME
     try:
         with path.open("rb") as file:
@@ -125,7 +125,9 @@ def read_manifest(folder: Path) -> Manifest:
                 f"version {VERSION}; use the program that wrote it"
             )
         manifest = msgspec.json.decode(data, type=Manifest)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError) as error:
+        if limit := limit_of(error):
+            raise UserError(f"{path} cannot be read: {limit}") from None
         raise damage(f"{path} is damaged, or not this project's", folder) from None
     check(folder, manifest)
     return manifest
@@ -157,11 +159,14 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 
 def read_bytes(folder: Path, name: str, manifest: Manifest) -> bytes:
-    """The content of a file. Raises Damaged if it cannot be read, or was changed."""
+    """The content of a file. Raises UserError if it may not be opened, and Damaged if it cannot be
+    read, or was changed."""
     path = folder / name
     try:
         data = path.read_bytes()
     except OSError as error:
+        if limit := limit_of(error):
+            raise UserError(f"{path} cannot be read: {limit}") from None
         raise Damaged(f"cannot read checkpoint file {path}: {error.strerror}", folder) from None
     if hashlib.sha256(data).hexdigest() != manifest.files[name].sha256:
         raise damage(f"checkpoint file {path} is damaged (checksum)", folder)

@@ -63,15 +63,15 @@ import sys
 import numpy as np
 from pathlib import Path
 from retro_agents.ground.arrays import pieces
-from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import load_to_resume, save_checkpoint
 def peak():  # not getrusage's, which a process has from the one that started it
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 rings = np.random.default_rng(0).integers(0, 9, (4, 1000, 50_000), dtype=np.uint8)
 before = peak()
-save_checkpoint(Path(sys.argv[1]), agent="a", config={}, counters={"env_steps": 0}, tensors={},
+save_checkpoint(Path(sys.argv[1]) / "checkpoints", agent="a", config={}, tensors={},
                 arrays={"x": [ring[:-1] for ring in rings]})
-assert sum(len(rows) for rows in pieces(load_checkpoint(sys.argv[1]).arrays, "x")) == 4 * 999
+assert sum(len(rows) for rows in pieces(load_to_resume(sys.argv[1]).arrays, "x")) == 4 * 999
 print(peak() - before)
 """
 

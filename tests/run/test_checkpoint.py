@@ -204,7 +204,7 @@ def test_hostile_contents_under_right_checksums_are_a_line(name, data, tmp_path)
     "change",
     [
         *({"shape": shape} for shape in ([5], [0], [10**15, 4, 3])),
-        {"dtype": "<f8"},
+        *({"dtype": dtype} for dtype in ("<f8", "<i3")),
     ],
 )
 def test_an_array_that_meta_describes_otherwise_is_a_line(change, tmp_path):
@@ -212,7 +212,7 @@ def test_an_array_that_meta_describes_otherwise_is_a_line(change, tmp_path):
     files = json.loads((folder / "meta.json").read_text())["files"]
     files["frames.npy.zst"] |= change
     forge_meta(folder, files=files)
-    with pytest.raises(Damaged, match="is damaged"):
+    with pytest.raises(Damaged, match=r"is damaged|'<i3' not understood"):
         _ = load_checkpoint(tmp_path).arrays["frames"]
 
 
@@ -303,6 +303,30 @@ def test_a_checkpoint_that_another_process_put_aside_is_passed_over(tmp_path, mo
     monkeypatch.setattr(retro_agents.run.checkpoint, "load_checkpoint", load)
     assert load_to_resume(tmp_path).folder == older
     assert newer.with_name(newer.name + ".damaged").is_dir()
+
+
+@pytest.mark.parametrize("name", ["meta.json", "config.json", "frames.npy.zst"])
+def test_a_file_that_may_not_be_opened_is_no_damage(name, tmp_path, monkeypatch):
+    """Nor is its checkpoint set aside: it is whole once more files may be opened."""
+    newest = [save(tmp_path / "checkpoints", step) for step in (1, 2)][-1]
+
+    def refuse(path, *words, opened=Path.open, **named):
+        if path == newest / name:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return opened(path, *words, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UserError, match=rf"{name} cannot be read: no more files may be opened"):
+        load_to_resume(tmp_path)
+    assert latest_checkpoint(tmp_path) == newest
+
+
+def test_a_run_is_asked_for_no_other_tables_than_its_own(tmp_path, capsys):
+    """Whose names could say anything to the terminal."""
+    forge_meta(save(tmp_path / "checkpoints", 1), tables={"\x1b[2J": 9, "metrics.csv": 9})
+    load_to_resume(tmp_path)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"warning: {tmp_path}/metrics.csv is cut: 0 bytes, 9 expected")
 
 
 def test_every_file_is_on_the_disk_before_the_checkpoint_is_there(tmp_path, monkeypatch):

@@ -111,15 +111,20 @@ def test_a_link_is_neither_pushed_nor_pulled(name, hub, tmp_path, refused):
         assert f"{name} cannot be shared" in refused(main, words)
 
 
-def test_a_refused_pull_leaves_nothing_to_the_next(hub, tmp_path, refused):
+@pytest.mark.parametrize("name", ["net.safetensors", "frames.npy.zst"])
+def test_what_is_damaged_is_refused_and_leaves_nothing_to_the_next_pull(
+    name, hub, tmp_path, refused
+):
     main(["push", str(PRETRAINED), "me/fox"])
-    weights = hub / "me/fox/net.safetensors"
-    whole = weights.read_bytes()
-    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    file = hub / "me/fox" / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert f"{name} is damaged" in refused(main, ["push", str(file.parent), "me/two"])
+    assert not (hub / "me/two").exists()
     pull = ["pull", "me/fox", str(tmp_path / "new" / "pulled")]
-    assert "is damaged" in refused(main, pull)
+    assert f"{name} is damaged" in refused(main, pull)
     assert not list((tmp_path / "new").iterdir())
-    weights.write_bytes(whole)
+    file.write_bytes(whole)
     main(pull)
 
 
