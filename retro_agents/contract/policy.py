@@ -24,7 +24,7 @@ Flags = NDArray[np.bool_]
 Play = Annotated[
     str,
     msgspec.Meta(
-        pattern=r"^(best|draw(:(?=.*[1-9])\d*\.?\d+)?|epsilon:(0|1|0?\.\d+))$",
+        pattern=r"^(best|draw(:(?=.*[1-9])\d*\.?\d+)?|epsilon:(1(\.0*)?|0|0?\.\d+))$",
         description="best, draw, draw:T with a temperature T, or epsilon:E with a share E",
     ),
 ]

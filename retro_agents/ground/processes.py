@@ -9,10 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
 POLL = 0.05
 """Seconds between looks at a process that is running."""
 GRACE = 60.0
@@ -28,7 +26,7 @@ def ended(
     errors: IO[Any] | None = None,
     cwd: Path | str | None = None,
     stopping: threading.Event | None = None,
-    environment: Mapping[str, str] = NOTHING,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[int, float]:
     """Run a command to its end -> its exit code, and the CPU seconds that it and its children took.
 
@@ -43,7 +41,7 @@ def ended(
         stdout=out,
         stderr=errors or out,
         cwd=cwd,
-        env={**os.environ, **environment},
+        env={**os.environ, **(environment or {})},
         process_group=0,
     )
     done, deadline = 0, float("inf")

@@ -136,11 +136,9 @@ OWN = {
         (["--actors", "3"], "--num-envs 2"),
         (["--ray-address", "auto"], "--actors"),
         (["--sight-every", "15"], "--sight-every must be a multiple of --log-every (10)"),
-        *(
-            (["--v-max", "inf"], "--v-m"),
-            (["--v-min", "nan"], "--v-m"),
-            (["--v-min=-inf"], "--v-m"),
-        ),
+        (["--v-max", "inf"], "--v-m"),
+        (["--v-min", "nan"], "--v-m"),
+        (["--v-min=-inf"], "--v-m"),
     ],
     "sac": [
         (["--init", "sac"], "that agent is shipped without weights"),

@@ -27,6 +27,7 @@ def test_actions_are_drawn_with_their_probabilities():
         ("draw", [0.2, 0.5, 0.3]),
         ("draw:0.5", [4 / 38, 25 / 38, 9 / 38]),
         ("epsilon:0.3", [0.1, 0.8, 0.1]),
+        ("epsilon:1.0", [1 / 3, 1 / 3, 1 / 3]),
     ],
 )
 def test_actions_are_chosen_as_the_way_to_play_says(play, shares):
