@@ -42,10 +42,10 @@ there = os.path.isfile
 
 @dataclasses.dataclass(frozen=True)
 class CompareConfig:
-    """Compare agents on the levels that they share: the first ENTRY with each of the others. A
-    difference is shown if its 95 % interval excludes 0. P(better) is the probability that a run of
-    the other beats one of the first on the same level; 0.5 is even. It has no interval where all
-    runs of one beat all of the other."""
+    """Compare agents on the levels that they share (of Procgen, the games): the first ENTRY with
+    each of the others. A difference is shown if its 95 % interval excludes 0. P(better) is the
+    probability that a run of the other beats one of the first on the same level; 0.5 is even. It
+    has no interval where all runs of one beat all of the other."""
 
     entries: list[str] = positional("ENTRY")
     """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
@@ -77,7 +77,8 @@ class Compared:
 
 
 def runs_of(entry: str) -> Runs:
-    """The scores of an entry: level -> seed -> mean return. Raises UserError if it has none."""
+    """The scores of an entry: level -> seed -> mean return; of Procgen, a game counts as a level.
+    Raises UserError if it has none."""
     path = Path(entry)
     if contest := contest_of(entry):
         return {row.level: row.by_seed for row in contest.levels}
@@ -96,7 +97,8 @@ def runs_of(entry: str) -> Runs:
             raise UserError(f"there is no contest, run or evaluation {folder}; {near}")
         returns: dict[str, list[float]] = {}
         for episode in read_episodes(folder):
-            returns.setdefault(episode.level, []).append(episode.r)
+            game = episode.level.partition(":")[0]  # of Procgen, whose levels hardly recur
+            returns.setdefault(game if game in GAMES else episode.level, []).append(episode.r)
         config = folder / "config.json"
         seed = read_file(config, what=str(config)).get("seed")
         if not returns:
@@ -214,8 +216,7 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
             "`retro-agents evaluate` and `retro-agents contest run` let an agent play others"
         )
     runs = {label: {level: r[level] for level in sorted(levels)} for label, r in entries.items()}
-    procgen = {level.partition(":")[0] for level in levels} & {*GAMES}
-    within = ANYWHERE if procgen else CONTEST_RETURNS  # fruitbot's can be negative
+    within = ANYWHERE if levels & {*GAMES} else CONTEST_RETURNS  # fruitbot's can be negative
     first, found = next(iter(runs.values())), []
     for label, own in runs.items():
         sample, theirs = statistics.seed_means(own), statistics.seed_means(first)

@@ -153,11 +153,11 @@ def test_the_names_of_many_runs_are_read_one_by_one(tmp_path, monkeypatch):
 def test_what_is_compared_fits_a_terminal_and_small_returns_have_decimals(
     tmp_path, capsys, monkeypatch
 ):
-    """Procgen's may be negative, too."""
+    """Procgen's may be negative, too. Its runs share games, not levels."""
     entries = []
     for low, name in ((-0.5, "ppo2-pretrained"), (0.3, "ppo2-from-scratch")):
         runs = [
-            run_of(tmp_path / f"{name}-{seed}", [("fruitbot:0", low + 0.1 * seed)], seed=seed)
+            run_of(tmp_path / f"{name}-{seed}", [(f"fruitbot:{seed}", low + 0.1 * seed)], seed=seed)
             for seed in range(3)
         ]
         entries.append(",".join(runs))
