@@ -124,9 +124,9 @@ def mean_of(games: Mapping[str, Any], game: str) -> float:
 def newest(run: Path) -> tuple[str, int, dict[str, Any], dict[str, Any]]:
     """Agent and env_steps of a run's newest evaluations without --play; its games on training
     levels; unseen or all -> its games on those test levels, each of the evaluation with the most
-    episodes. Without evaluations: of its newest checkpoint, without games. Raises UserError if
-    none."""
-    paths = run.glob("evaluations/*-trained*/result.json")
+    episodes, of several the last by name. Without evaluations: of its newest checkpoint, without
+    games. Raises UserError if none."""
+    paths = sorted(run.glob("evaluations/*-trained*/result.json"))
     found = [result for result in map(evaluation, paths) if "play" not in result]
     steps = max((result["env_steps"] for result in found), default=0)
     train, tests = dict[str, Any](), dict[str, Any]()

@@ -1,5 +1,6 @@
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,6 +180,14 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path):
     )  # fmt: skip
     (row,) = cells_of(tmp_path, run)
     assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
+
+
+def test_of_two_evaluations_of_one_size_the_last_by_name_counts(tmp_path, monkeypatch):
+    run, glob = made_up(tmp_path / "a", returns=[4.0], train=8.0, test=7.0), Path.glob
+    evaluated(run, "step-002000000-trained-seed-1", "coinrun", "unseen", train=6.0, test=5.0)
+    monkeypatch.setattr(Path, "glob", lambda *asked: sorted(glob(*asked), reverse=True))
+    (row,) = rows_of(run)
+    assert (row.train, row.test) == (6.0, 5.0)
 
 
 def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp_path):

@@ -83,6 +83,8 @@ def read_entries(folders: Sequence[Path], stored: Sequence[str] = ()) -> list[En
     stored: shipped names or files, of which the levels that the folders' contests played are read.
     Raises UserError.
     """
+    folders = [*{folder.resolve(): folder for folder in folders}.values()]
+    stored = [*dict.fromkeys(stored)]
     entries = [read_entry(folder) for folder in folders]
     levels = {level for entry in entries for level in entry.by_level}
     entries += [stored_entry(name, levels) for name in stored]

@@ -79,5 +79,6 @@ def test_labels_differ_where_folders_have_the_same_name(tmp_path, monkeypatch):
     labels = [entry.label for entry in read_entries(folders)]
     assert labels == [f"rainbow [{folder}]" for folder in folders]
     monkeypatch.chdir(write_contest(tmp_path / "here", "rainbow", seeds=1, score=3000.0))
-    labels = [entry.label for entry in read_entries([Path(), folders[0]])]
+    twice = [Path(), folders[0], folders[0] / ".." / "run"]
+    labels = [entry.label for entry in read_entries(twice)]
     assert labels == ["rainbow [here]", "rainbow [run]"]
