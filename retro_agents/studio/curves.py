@@ -40,8 +40,8 @@ class Tables:
         """A run's table, with its newest rows; empty if the run has none. Raises UserError if it is
         damaged."""
         path = run / f"{kind}.csv"
-        # Another thread may read the same table.
-        table = self._known[path] = self._known.pop(path, None) or Table(path)
+        known = self._known.pop(path, None)  # which another thread may read too
+        table = self._known[path] = Table(path) if known is None else known
         for old in [*self._known][:-MOST_TABLES]:
             self._known.pop(old, None)
         try:
