@@ -52,6 +52,12 @@ def parse_play(play: Play) -> tuple[str, float]:
 Act = TypeVar("Act", bound=Callable[..., Actions])
 
 
+@functools.lru_cache
+def observation_shape(env: Any) -> tuple[int, ...]:
+    """(C,H,W) with these settings of environments."""
+    return env.spec().observation_shape
+
+
 def one_or_many(act: Act) -> Act:
     """Makes an `act` of many observations [N,C,H,W] accept a single one too, [C,H,W] -> its action.
     Raises UserError if they have another shape than the net's, or are not uint8."""
@@ -64,15 +70,10 @@ def one_or_many(act: Act) -> Act:
             return acting(self, obs[np.newaxis], **options)[0]
         if obs.dtype != np.uint8:
             raise UserError(f"observations are {obs.dtype}: expected uint8, 0 to 255, as they come")
-        try:
-            return act(self, obs, **options)
-        except RuntimeError:
-            shape = self.config.env.spec().observation_shape
-            if obs.shape[1:] == shape:
-                raise
-            raise UserError(
-                f"observations {list(obs.shape)}: expected [N, *{list(shape)}]"
-            ) from None
+        if obs.shape[1:] != (shape := observation_shape(self.config.env)):
+            expected = ", ".join(map(str, shape))
+            raise UserError(f"observations {list(obs.shape)}: expected [N, {expected}]")
+        return act(self, obs, **options)
 
     return cast("Act", acting)
 

@@ -369,5 +369,8 @@ def test_a_saved_agent_acts_alike_and_is_built_without_weights(agent, trained, t
     for scaled in (obs / 255, obs[0].astype(np.float32)):
         with pytest.raises(UserError, match="expected uint8"):
             one.act(scaled)
+    for cut in (obs[:, :3], obs[0, :, :30]):
+        with pytest.raises(UserError, match=r"expected \[N, 4, 36, 36\]"):
+            one.act(cut)
     fresh = find(agent).build(to_dict(tiny(agent)))
     assert fresh.act(obs).shape == (16,) and fresh.act(obs[0]).shape == ()
