@@ -3,10 +3,10 @@
 `Runs` holds the score of each run: level -> seed -> score. Means have Student's t interval over
 seeds, differences Welch's: equal seeds do not make pairs of two agents' runs. Interquartile means
 and probabilities of improvement have percentile bootstraps over seeds within each level, as in
-rliable; with three seeds on many levels these intervals are a fifth too narrow, sqrt(2 / 3), and on
-one level narrower still. Statistics come from SciPy. A bootstrap draws 10,000 times from a fixed
-seed. An interval that cannot be computed is (nan, nan). within: the least and the largest possible
-value; an interval of a mean does not pass them, unless a value does.
+rliable; with three seeds those of interquartile means are too narrow, by a fifth on many levels,
+sqrt(2 / 3), and by more on one level. Statistics come from SciPy. A bootstrap draws 10,000 times
+from a fixed seed. An interval that cannot be computed is (nan, nan). within: the least and the
+largest possible value; an interval of a mean does not pass them, unless a value does.
 Source: Agarwal et al., Deep RL at the Edge of the Statistical Precipice, arXiv:2108.13264.
 """
 

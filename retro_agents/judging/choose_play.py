@@ -97,7 +97,8 @@ def leads(one: NDArray[np.float64], other: NDArray[np.float64], *, ways: int) ->
 
 
 def means(returns: NDArray[np.float64], *, within: Interval) -> dict[str, float]:
-    """The mean return over levels, and its 95 % interval over levels. within: possible returns."""
+    """The mean return over levels, and its 95 % interval over levels, or over the episodes of a
+    single level. within: possible returns."""
     each = returns.mean(axis=1) if len(returns) > 1 else returns[0]
     low, high = t_interval(each, within=within)
     return {"mean": float(returns.mean()), "low": low, "high": high}

@@ -87,6 +87,8 @@ def test_strata_are_drawn_from_each_by_itself():
     assert interquartile_interval(ONE) == pytest.approx(exact(every), abs=0.1)
     # Levels apart and seeds alike: nothing is left to chance.
     assert interquartile_interval({"a": {0: 1.0, 1: 1.0}, "b": {0: 9.0, 1: 9.0}}) == (5.0, 5.0)
+    # From the least to the largest of three, which holds the median in 1 - 2 / 2**3 of cases.
+    assert interquartile_interval({"a": {0: 1.0, 1: 2.0, 2: 4.0}}) == (1.0, 4.0)
 
 
 def slow_middle(values):
