@@ -28,6 +28,7 @@ from retro_agents.games.retro.make import backend_of, make_env
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import folder_for, held_by
+from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, store
@@ -218,7 +219,7 @@ def evaluate_levels(
                         print(film_best(out / f"{name}.mp4", played, seen, spec, config.agent))
                     except (UserError, OSError) as unfilmed:  # the scores are worth more
                         error = error or unfilmed
-        except (Exception, KeyboardInterrupt) as stop:  # the levels before count all the same
+        except (Exception, KeyboardInterrupt, SystemExit) as stop:  # the levels before count
             shutil.rmtree(out / f".{name}", ignore_errors=True)
             if not rows:
                 raise
@@ -275,7 +276,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if config.sight:
         episodes = config.episodes or SIGHT_EPISODES
         check_testable(policy, config.agent, levels=len(levels), episodes=episodes)
-    with made_out(config.out) as out:  # before anything is played
+    with stopped_in_order(), made_out(config.out) as out:  # before anything is played
         if config.sight:
             found = evaluate_sight(policy, levels, settings, config)
         else:

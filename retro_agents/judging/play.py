@@ -24,6 +24,7 @@ from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.games.retro.wrappers import progress_of
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.output import printable
+from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.window import open_window, pressed, show
 from retro_agents.judging.policies import load_policy
 from retro_agents.run.folder import numbered_folder
@@ -225,16 +226,17 @@ def main() -> None:
         )
     rival = Rival(against) if against else None
     width = 320 * arguments.scale * (1 if rival is None else 2)
-    pygame, window = open_window(width, 224 * arguments.scale)
-    print(HELP)
     index, wish = 0, ""
-    while wish != "quit":
-        level, wish = levels[index % len(levels)], ""
-        folder = numbered_folder(arguments.record, "play") if arguments.record else None
-        with closing(make_contest_env(level, config, record_dir=folder)) as env:
-            while wish not in ("quit", "next"):
-                wish = play_episode(env, level, pygame, window, rival)
-        index += 1
+    with stopped_in_order():  # before the window, whose library also has an answer to SIGTERM
+        pygame, window = open_window(width, 224 * arguments.scale)
+        print(HELP)
+        while wish != "quit":
+            level, wish = levels[index % len(levels)], ""
+            folder = numbered_folder(arguments.record, "play") if arguments.record else None
+            with closing(make_contest_env(level, config, record_dir=folder)) as env:
+                while wish not in ("quit", "next"):
+                    wish = play_episode(env, level, pygame, window, rival)
+            index += 1
     pygame.quit()
 
 

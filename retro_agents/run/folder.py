@@ -181,7 +181,9 @@ def interruptible(
         if signals:
             raise KeyboardInterrupt
         signals.append(number)
-        print("\ninterrupted: saving a checkpoint (press again to stop at once)", file=sys.stderr)
+        text = "\ninterrupted: saving a checkpoint (press again to stop at once)"
+        with suppress(RuntimeError):  # the signal has interrupted a write to this very stream
+            print(text, file=sys.stderr)
 
     with handling(press, [signal.SIGINT, *(ENDS if size == 1 else [])]):
         try:

@@ -2,6 +2,7 @@ import errno
 import io
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
     [
         (KeyboardInterrupt(), 130, "interrupted; 2 of 11 levels are in {}/result.json"),
         (UserError("its state is damaged"), 2, "error: its state is damaged"),
+        (signal.SIGTERM, 143, ""),
     ],
 )
 def test_what_ends_at_a_level_leaves_those_before_it(
@@ -72,6 +74,8 @@ def test_what_ends_at_a_level_leaves_those_before_it(
 
     def ends(*args, record_dir, **settings):
         record_dir.mkdir()
+        if not left and isinstance(error, int):
+            os.kill(os.getpid(), error)
         if not left:
             raise error
         left.pop()

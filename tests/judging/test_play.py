@@ -1,5 +1,7 @@
 """Playing by hand, as far as a machine without a screen can show."""
 
+import os
+import signal
 from contextlib import closing
 
 import numpy as np
@@ -68,6 +70,27 @@ def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tm
     files = sorted(tmp_path.rglob("*.bk2"))
     assert [file.parent.name for file in files] == ["play-001", "play-001", "play-002"]
     assert [len(read_recording(file).pads) for file in files] == [71] * 3
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_try_is_recorded_whose_terminal_is_closed(backend, number, monkeypatch, tmp_path):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+
+    def episode(env, *_):
+        env.reset()
+        for _ in range(70):
+            env.step(np.eye(12, dtype=np.int8)[RIGHT])
+        os.kill(os.getpid(), number)
+        return "quit"
+
+    monkeypatch.setattr(play, "play_episode", episode)
+    argv = ["play", "BrambleWood.Act1", f"--backend={backend}", "--record", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", argv)
+    with pytest.raises(SystemExit, match=str(128 + number)):
+        play.main()
+    (file,) = tmp_path.rglob("*.bk2")
+    assert len(read_recording(file).pads) == 71
 
 
 def test_held_keys_are_buttons(window):

@@ -2,6 +2,9 @@ import dataclasses
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -20,6 +23,7 @@ from retro_agents.run.folder import (
     reports,
 )
 from retro_agents.run.settings import RunSettings
+from tests.runs import ROOT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +135,29 @@ def test_a_terminal_that_is_closed_signals_twice_and_a_checkpoint_is_saved(tmp_p
             os.kill(os.getpid(), signal.SIGHUP)
         went_on = interrupted()
     assert went_on
+
+
+WRITES = """
+import sys
+from retro_agents.run.folder import interruptible
+with interruptible(".") as interrupted:
+    print("here", flush=True)
+    print("a long line" * 100_000, file=sys.stderr)
+    print("a checkpoint is saved" if interrupted() else "no signal came", flush=True)
+"""
+
+
+def test_a_checkpoint_is_saved_if_a_signal_comes_while_nobody_reads_what_is_written():
+    """As in `… 2>&1 | less`: the message cannot be written, because a line is being written."""
+    buffered = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    argv = [sys.executable, "-c", WRITES]
+    with subprocess.Popen(argv, cwd=ROOT, env=buffered, text=True, **pipes) as run:
+        assert run.stdout.readline() == "here\n"
+        time.sleep(1.0)  # until the pipe is full
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert "a checkpoint is saved" in run.communicate()[0]
 
 
 def test_numbered_folders_count_up_and_of_many_at_once_are_all_different(tmp_path):

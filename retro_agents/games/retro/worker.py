@@ -9,6 +9,7 @@ has a connection of its own, whose end shows at once that the worker, or the par
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -28,6 +29,7 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_rotating_env, restore_env, save_env
 from retro_agents.games.retro.shrink import AreaShrinker
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.processes import ENDS
 
 
 class Worker:
@@ -118,9 +120,9 @@ def run_worker(connection: Connection, setup: dict[str, Any], index: int) -> Non
 
 def main() -> None:
     """Read the set-up from stdin, fork the workers, and wait until they exit."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the group; the run ends workers
+    for number in (signal.SIGINT, *ENDS):  # sent to all processes; the run ends workers
         signal.signal(number, signal.SIG_IGN)
-    setup = msgspec.msgpack.decode(sys.stdin.buffer.read())
+    setup = json.loads(sys.stdin.buffer.read())
     connections = [Connection(descriptor) for descriptor in setup["connections"]]
     add_custom_folders(setup["custom_folders"])
     # Compiled, or loaded from the cache, once for all workers.
