@@ -34,7 +34,7 @@ from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import to_dict
 from retro_agents.run.fields import field, flag_with
-from retro_agents.run.folder import RunFolder, interruptible
+from retro_agents.run.folder import RunFolder, alone_in, interruptible
 from retro_agents.run.metrics import Metrics
 from retro_agents.run.optimiser import AdamW, set_rate
 from retro_agents.run.provenance import recorded
@@ -264,6 +264,7 @@ def clone(config: CloneConfig, lessons: Lessons | None = None) -> PPO2Agent:
     hint = f"its policy is saved: {init} and another --run-dir start from it"
     folder = RunFolder.create(run_dir, config, instead=instead)
     with (
+        alone_in(folder.path),
         recorded(folder.path, "ppo2", env_steps=0),
         Metrics(folder.path, config=to_dict(config)) as metrics,
         Progress(config.updates, "clone", unit="updates") as progress,

@@ -108,11 +108,14 @@ def remove_folder(folder: Path) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replaces a file's text atomically: writes beside it, syncs, renames. Raises OSError."""
+    """Replaces a file's text atomically: writes beside it, syncs, renames. Characters that UTF-8
+    lacks, as in the names of some files, are written as escapes. Raises OSError."""
     draft = beside(path, f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     try:
-        with draft.open("x", encoding="utf-8", newline="") as file:  # x: through no link of others
+        with draft.open(  # x: through no link of others
+            "x", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
             file.write(text)
             file.flush()
             sync(file.fileno())

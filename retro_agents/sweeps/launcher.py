@@ -70,12 +70,18 @@ def play(
     def place(name: str) -> str:
         return study.inputs.get(name) or str(out / study.needed(cell, name).name)
 
-    if resumes := any((folder / "checkpoints").glob("step-*")):
+    def saved() -> bool:
+        return any((folder / "checkpoints").glob("step-*"))
+
+    if folder.is_dir() and not saved():
+        with alone_in(folder):  # otherwise another process runs it and has saved nothing yet
+            if record_of(study, cell, out) is not None:  # while this waited for the lock
+                return
+            if not saved():
+                shutil.rmtree(folder)  # it was stopped before there was anything to resume
+    if resumes := saved():
         words = ["--resume"]
     else:
-        if folder.is_dir():
-            with alone_in(folder):  # otherwise another process runs it and has saved nothing yet
-                shutil.rmtree(folder)  # it was stopped before there was anything to resume
         words = ["--levels", cell.level, "--seed", str(cell.seed)]
         words += ["--timesteps", str(made["steps"])]
         words += [REFERENCE.sub(lambda m: place(m[1]), word) for word in kind.words]

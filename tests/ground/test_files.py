@@ -158,6 +158,12 @@ def test_a_draft_is_not_written_through_anothers_link(tmp_path):
     assert (tmp_path / "result.json").read_text() == "mine"
 
 
+def test_the_name_of_a_file_that_is_no_utf_8_is_written_with_escapes(tmp_path):
+    write_text(tmp_path / "table.md", f"ü {os.fsdecode(bytes([255]))}")
+    assert (tmp_path / "table.md").read_text(encoding="utf-8") == r"ü \udcff"
+    assert [*tmp_path.iterdir()] == [tmp_path / "table.md"]
+
+
 def test_a_folder_whose_removal_is_interrupted_is_no_checkpoint(tmp_path, monkeypatch):
     doomed = tmp_path / "step-000000010"
     doomed.mkdir()

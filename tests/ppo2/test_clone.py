@@ -1,5 +1,6 @@
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.run import provenance
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.config import replaced, to_dict
+from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from tests.conftest import HOLE, JUMP, LENGTH, RIGHT
 from tests.runs import play
@@ -122,10 +124,13 @@ def test_ctrl_c_saves_the_policy_so_far(corridor, tmp_path, expert, monkeypatch,
     write_episodes(tmp_path / "shown", [demonstrated()])
     source = {"expert": True} if expert else {"demonstrations": str(tmp_path / "shown")}
     config = replaced(QUICK, **source, steps=400, run_dir=str(tmp_path / "my run"))
-    learn, trained = Student.update, []
+    learn, trained, folder = Student.update, [], Path(config.run_dir)
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
 
     def update(student, demonstrations):
         if student.updates == 6:
+            with pytest.raises(UserError, match="another process writes"), alone_in(folder):
+                pass
             os.kill(os.getpid(), signal.SIGINT)
         trained[:] = [student]
         return learn(student, demonstrations)

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 import numpy as np
 import pytest
@@ -183,6 +183,24 @@ def test_a_run_that_another_process_began_and_has_not_saved_is_left_alone(
         run(study, tmp_path, "before")
     assert (begun / "metrics.csv").is_file()
     assert run(study, tmp_path, "before") == ["done: before/all-0"]
+
+
+def test_a_run_that_another_command_saves_while_its_lock_is_awaited_is_resumed(
+    study, tmp_path, monkeypatch
+):
+    folder = tmp_path / "before" / "all-0"
+    folder.mkdir(parents=True)
+    real = run_folder.alone_in
+
+    @contextmanager
+    def awaited(path):
+        (path / "checkpoints" / "step-000000010").mkdir(parents=True)
+        with real(path):
+            yield
+
+    monkeypatch.setattr("retro_agents.sweeps.launcher.alone_in", awaited)
+    run(study, tmp_path, "before")
+    assert calls(tmp_path / "before") == [f"--run-dir {folder} --resume"]
 
 
 def test_a_run_that_another_command_completed_meanwhile_is_not_repeated(study, tmp_path):

@@ -173,7 +173,8 @@ def hash_of(folder: Path, agent: Agent | None) -> str:
         if path.name == "__pycache__" or path.name.startswith("."):
             raise UserError(f"{path} would not reach others: remove it")
         if path.is_file():
-            digest.update(f"{path.relative_to(folder).as_posix()}\n{file_hash(path)}\n".encode())
+            name = path.relative_to(folder).as_posix()
+            digest.update(os.fsencode(f"{name}\n{file_hash(path)}\n"))
     with contextlib.chdir(folder):
         facts = agent.facts() if agent else {}
     used = (facts.get("checkpoint_sha256") or "", *facts.get("files_sha256", {}).values())

@@ -25,7 +25,7 @@ from retro_agents.contest.leaderboard.references import is_reference, reference_
 from retro_agents.contest.leaderboard.result import Cost, Measured, Result, folder_of, keep
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import drafted
+from retro_agents.ground.files import drafted, folder_for
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count
@@ -33,6 +33,7 @@ from retro_agents.ground.results import commit, installed, machine
 from retro_agents.judging.score import interval_text
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import field, positional
+from retro_agents.run.folder import alone_in
 
 BOARD = Path("leaderboard")
 UNFINISHED = "unfinished"
@@ -173,8 +174,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     folders, failed = [folder_of(config.board, season, one.name) for one in entries], False
     with stopped_in_order():
         for entry, folder in zip(entries, folders, strict=True):
+            busy = f"another process scores {entry.name}: wait for its end"
             try:
-                print(line(score(entry, season, config.board, workers=config.workers)), flush=True)
+                with folder_for(folder), alone_in(folder, otherwise=busy):
+                    result = score(entry, season, config.board, workers=config.workers)
+                print(line(result), flush=True)
                 print(folder)
             except UserError as error:  # the others' results do not depend on it
                 failed = True

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     shown = best_films(entries) if config.films else []
     text = page(entries, references=references, films=shown, title=config.title)
     write_text(config.out, text)
-    print(f"{config.out} ({len(text.encode()) / 1e6:.1f} MB)")
+    print(f"{config.out} ({config.out.stat().st_size / 1e6:.1f} MB)")
 
 
 if __name__ == "__main__":

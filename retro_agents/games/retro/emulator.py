@@ -139,12 +139,18 @@ class Emulator:
     def start_recording(self, folder: Path) -> None:
         """Begin the next .bk2 in `folder`. The emulator must be at the level's first frame.
 
-        Raises UserError if the folder is not writable, which the library would not report.
+        Raises UserError if the folder is not writable, which the library would not report, or if
+        its name is not UTF-8.
         """
         make_folder(folder)
+        draft = folder / f".{os.getpid()}.bk2"
+        try:
+            self.retro.record_movie(str(draft))
+        except UnicodeEncodeError:
+            advice = "the emulator writes only where all names are UTF-8; give another place"
+            raise UserError(f"cannot write {folder}: {advice}") from None
+        self.draft = draft
         self.recordings += 1
-        self.draft = folder / f".{os.getpid()}.bk2"
-        self.retro.record_movie(str(self.draft))
         self.retro.movie.step()
 
     def stop_recording(self) -> None:

@@ -6,6 +6,7 @@ or never end, deaf to Ctrl-C. So it runs apart, under a limit of time.
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -50,7 +51,7 @@ def screens(recording: Path) -> Iterator[np.ndarray]:
     assert player.stdin is not None
     try:
         with player.stdin as stdin:
-            stdin.write(msgspec.msgpack.encode(setup))
+            stdin.write(json.dumps(setup).encode())  # msgpack lacks names that are not UTF-8
         for frame in range(len(read.pads)):
             if not ours.poll(SECONDS):
                 raise UserError(f"the emulator plays no frame {frame} of {recording}: record anew")
@@ -93,7 +94,7 @@ def main() -> None:
     """Send every screen of the recording that stdin names. The system's own timer ends this process
     if a frame does not end."""
     connection = Connection(int(sys.argv[1]), readable=False)
-    setup = msgspec.msgpack.decode(sys.stdin.buffer.read())
+    setup = json.loads(sys.stdin.buffer.read())
     add_custom_folders(setup["custom_folders"])
     signal.alarm(SECONDS)
     with contextlib.suppress(BrokenPipeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -136,7 +137,8 @@ class RetroVectorEnv(VectorBase):
         )
         assert self.launcher.stdin is not None
         with self.launcher.stdin as stdin:
-            stdin.write(msgspec.msgpack.encode({**setup, "connections": descriptors}))
+            # Not as msgpack, which lacks the names of folders that are not UTF-8.
+            stdin.write(json.dumps({**setup, "connections": descriptors}).encode())
         for _, theirs in pairs:
             theirs.close()
         self.workers = [self.receive(i) for i in range(self.num_envs)]

@@ -28,6 +28,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.temporary import PREFIX
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
 from retro_agents.run.command_line import parse_command
+from retro_agents.run.folder import alone_in
 from tests.contest.leaderboard.conftest import STEPS
 from tests.runs import ROOT, program
 
@@ -87,6 +88,14 @@ def test_an_entry_holds_no_links_and_no_file_that_git_leaves_out(board, refused)
     (folder / "more").unlink()
     (folder / ".DS_Store").touch()
     assert ".DS_Store would not reach others" in refused(board.score, folder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its file systems take any name")
+def test_a_file_whose_name_is_not_utf_8_counts_for_the_entrys_hash(board):
+    folder = board.entry()
+    before = read_entry(folder).sha256
+    (folder / os.fsdecode(b"\xff")).touch()
+    assert read_entry(folder).sha256 != before
 
 
 def test_files_that_flags_name_are_the_entrys_own(board):
@@ -241,6 +250,14 @@ def test_an_interrupted_score_resumes_with_the_runs_that_are_over(board, monkeyp
     board.score(folder)
     board.check(folder)
     assert board.found.read_text() == "x" * 3 and not (board.results / "unfinished").exists()
+
+
+def test_an_entry_is_scored_by_one_process_at_a_time(board, refused, monkeypatch):
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    board.results.mkdir(parents=True)
+    with alone_in(board.results):
+        assert "another process scores mine" in refused(board.score, board.entry())
+    assert not [*board.results.iterdir()]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """A recording is read whole or refused in one line, whatever it holds."""
 
+import json
 import random
 import sys
 import zipfile
@@ -7,7 +8,6 @@ from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -105,7 +105,7 @@ def test_a_reader_may_pause_for_as_long_as_it_likes(monkeypatch):
     """The timer runs while a frame is made, not while it is sent."""
     told: list[Any] = []
     connection = SimpleNamespace(send_bytes=lambda _: told.append("sent"))
-    setup = msgspec.msgpack.encode({"custom_folders": [], "recording": "x"})
+    setup = json.dumps({"custom_folders": [], "recording": "x"}).encode()
     monkeypatch.setattr(playback, "play", lambda _: iter([np.zeros(1, np.uint8)] * 2))
     monkeypatch.setattr(playback, "Connection", lambda *_, **__: connection)
     monkeypatch.setattr(playback.signal, "alarm", told.append)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing.connection import Pipe
@@ -211,6 +212,14 @@ def test_what_is_missing_is_said_before_any_worker_starts(make):
         make([Level("Airstriker-Genesis-v0", "Level1")], num_envs=1)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="its file systems take any name")
+def test_recordings_in_a_folder_whose_name_is_not_utf_8_are_refused_in_a_line(make, tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xff")
+    envs = make("BrambleWood.Act1", EnvConfig(backend="emulator"), num_envs=1, record_dir=folder)
+    with pytest.raises(UserError, match="writes only where all names are UTF-8"):
+        envs.reset()
+
+
 def is_running(pid):
     try:
         os.kill(pid, 0)
@@ -236,6 +245,15 @@ def test_workers_leave_when_the_parent_is_killed():
         parent.kill()
     assert len(workers) == 2
     assert soon(lambda: not any(map(is_running, workers)))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_to_all_processes_leave_the_workers_to_the_run_which_saves(number, make):
+    envs = make("BrambleWood.Act1", EnvConfig(backend="emulator"), num_envs=1)
+    envs.reset()
+    os.killpg(envs.launcher.pid, number)
+    time.sleep(0.3)
+    assert len(envs.save_states()) == 1
 
 
 def test_an_error_that_nobody_hears_any_more_ends_a_worker_quietly():
