@@ -21,7 +21,7 @@ from cartridge.levels.console import Status
 from cartridge.levels.simulator import Simulator
 from cartridge.levels.zones import name_of
 from retro_agents.games.retro import bramble
-from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.files import write_text
 
 STICK = 0.25
@@ -62,7 +62,7 @@ class End:
 
 def blind_actions(name: str, *, seed: int) -> list[int]:
     """All actions of a blind player in an episode, which do not depend on the game."""
-    policy, picture = reference(name, seed=seed), np.zeros((1, 1), np.uint8)
+    policy, picture = REFERENCES[name](seed), np.zeros((1, 1), np.uint8)
     return [int(policy.act(picture)[0]) for _ in range(STEP_LIMIT)]
 
 

@@ -71,7 +71,7 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
     pads = read.pads[1:]  # the frame of the reset presses nothing
     frame = replace(config, frame_skip=1, stick_probability=0.0, episode_steps=0)
     env, grey = make_contest_env(level, frame), config.colour == "grey"
-    warp = Warp(env, height=config.image_height, width=config.image_width, grey=grey).warp
+    warp = Warp(env, height=config.image_height, width=config.image_width, grey=grey).observation
     with closing(env):
         screen, _ = env.reset()
         frames, actions, rewards, terminated = [warp(screen)], [], [], False

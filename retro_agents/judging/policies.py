@@ -5,7 +5,7 @@ import dataclasses
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.contract.policy import Play, Policy
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_agent
 from retro_agents.run.fields import fields
@@ -16,7 +16,7 @@ def load_policy(source: str, *, seed: int, device: str = "cpu") -> tuple[Policy,
     settings that it acts in. Raises UserError if there is none.
     """
     if source in REFERENCES:
-        return reference(source, seed=seed), EnvConfig()
+        return REFERENCES[source](seed), EnvConfig()
     from retro_agents.ground.device import prepare_device  # torch takes seconds to import
     from retro_agents.ground.seeding import seed_everything
 

@@ -218,11 +218,10 @@ def work(search: Search) -> list[str]:
     at_once, states = search.config.at_once, search.optuna.trial.TrialState
     threads = max(1, free_cores() // at_once)
     running, failed = dict[Future[float | None], Any](), list[str]()
-    waiting = states.WAITING
     with ThreadPoolExecutor(at_once) as pool:
         try:
             while True:
-                begun = sum(one.state != waiting for one in search.trials()) + len(failed)
+                begun = sum(one.state != states.WAITING for one in search.trials()) + len(failed)
                 while len(running) < at_once and begun < search.config.trials:
                     trial = search.ask()
                     search.stopping[trial.number] = threading.Event()

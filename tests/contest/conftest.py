@@ -85,10 +85,6 @@ class Running:
             time.sleep(0.002)
         return str(path)
 
-    def paths(self):
-        """Its socket and its screen."""
-        return self.folder / "sock", self.folder / "ob"
-
     def ended(self):
         self.thread.join(WAIT)
         assert not self.thread.is_alive(), "the server hangs"

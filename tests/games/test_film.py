@@ -77,9 +77,11 @@ def test_a_film_has_the_level_that_was_played_where_the_next_has_begun(tmp_path,
     names = sorted(path.name for path in (tmp_path / "videos").iterdir())
     assert names == ["0002-5.mp4", "0003-5.mp4"]
     envs.folder = tmp_path / "videos/0003-5.mp4"  # where no film can be written
-    for _ in range(10):
+    for _ in range(20):
         envs.step_wait(None)
-    assert capsys.readouterr().err.startswith("warning: no film of this episode: cannot write")
+    warned = capsys.readouterr().err.splitlines()
+    assert len(warned) == 2
+    assert all(line.startswith("warning: no film of this episode: cannot") for line in warned)
 
 
 def test_where_others_play_too_their_steps_count(tmp_path):
@@ -87,13 +89,3 @@ def test_where_others_play_too_their_steps_count(tmp_path):
     with filmed(tmp_path, 4, video_every=60, part=slice(0, 2)) as envs:
         play(envs, 30)  # episodes of 20 steps: the first and the third are filmed
     assert len(list(tmp_path.glob("videos/*"))) == 2
-
-
-def test_a_training_goes_on_where_no_program_can_write_its_films(tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("IMAGEIO_FFMPEG_EXE", raising=False)
-    monkeypatch.setattr("imageio_ffmpeg._utils._get_ffmpeg_exe", lambda: None)  # none is found
-    with filmed(tmp_path, 1, video_every=10) as envs:
-        play(envs, 25)
-    warned = capsys.readouterr().err.splitlines()
-    assert len(warned) == 2
-    assert all(line.startswith("warning: no film of this episode: cannot") for line in warned)

@@ -14,7 +14,7 @@ from retro_agents.games.families import make
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import HOLDS
 from retro_agents.ground.statistics import t_interval
@@ -34,7 +34,7 @@ PRETRAINED = Path(__file__).parents[2] / "rainbow" / "pretrained"
 
 
 def test_same_seed_plays_the_same_episodes():
-    runs = [play_level(reference("random"), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
+    runs = [play_level(REFERENCES["random"](0), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
     assert runs[0] == runs[1]
     assert [episode.l for episode in runs[0]] == [25, 25]
 

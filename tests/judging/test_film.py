@@ -9,7 +9,7 @@ import torch
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
-from retro_agents.games.retro.references import reference
+from retro_agents.games.retro.references import REFERENCES
 from retro_agents.judging.evaluate import play_level
 from retro_agents.judging.film import (
     GREY,
@@ -86,7 +86,7 @@ def test_every_episode_that_is_cut_leaves_one_recording(backend, tmp_path):
 
 def test_a_recording_shows_what_was_played(tmp_path):
     (played,), seen = play_level(
-        reference("random"), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
+        REFERENCES["random"](0), LEVEL, EnvConfig(episode_steps=60), episodes=1, record_dir=tmp_path
     )
     (recording,) = tmp_path.glob("**/*.bk2")
     again = moments_of(recording, seen)
@@ -99,7 +99,7 @@ def test_a_recording_shows_what_was_played(tmp_path):
 def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path):
     seen = []
     with closing(make_env(LEVEL, EnvConfig(episode_steps=6))) as env:
-        play_episode(reference("hold-right"), env, seed=0, on_moment=seen.append)
+        play_episode(REFERENCES["hold-right"](0), env, seed=0, on_moment=seen.append)
     live, over = picture("a", seen, 5, NAMES), picture("a", seen, 6, NAMES)
     assert live.shape == over.shape == (504, 640, 3)
     assert np.ptp(live[:448].astype(int), axis=-1).max() > 50

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from retro_agents.studio.games import png
+from tests.contest.made_up import write_job
 from tests.runs import ROOT
 
 RECORDING = ROOT / "web" / "tests" / "recording.bk2"
@@ -44,11 +45,8 @@ def make_contest(folder, *, name="ppo2", mean=2_000, left=1):
     facts = {"name": name, "mode": "adapt", "timesteps": 9, "planned": planned}
     write(folder / "contest.json", facts)
     for level, seed in planned[: len(planned) - left]:
-        job = folder / level.replace(":", "-") / f"seed-{seed}"
-        job.mkdir(parents=True)
-        result = {"level": level, "mean_return": mean + 100 * seed, "best_return": 5_000}
-        result |= {"steps": 9, "episodes": 3, "finished": 1, "seconds": 2, "status": "complete"}
-        write(job / "result.json", {**result, "limits": {"timesteps": 9}})
+        played = {"steps": 9, "best_return": 5_000, "limits": {"timesteps": 9}}
+        job = write_job(folder, level.partition(":")[2], seed, mean + 100 * seed, **played)
         columns = "step,env,level,r,l,progress,finished,complete"
         table(job / "episodes.csv", columns, [f"{s},0,{level},{mean},3,0.5,0,1" for s in (3, 6, 9)])
     return folder

@@ -103,15 +103,13 @@ def test_a_sweep_does_not_begin_in_the_folder_of_something_else(tmp_path, kind, 
     assert [path.name for path in out.iterdir()] == ["result.json"]
 
 
-def test_a_run_without_a_row_of_metrics_has_no_deviation(tmp_path):
-    (tmp_path / "metrics.csv").write_text("step,mean_return\n")
-    assert row_spreads(tmp_path) == {}
-
-
-def test_the_deviation_of_one_seed_is_that_of_es_too(tmp_path):
-    rows = "".join(f"{step},{value}\n" for step, value in ((10, 0), (95, 4), (98, 6), (100, 8)))
-    (tmp_path / "metrics.csv").write_text("step,return\n" + rows)
-    assert row_spreads(tmp_path) == {"return": 4.0}
+@pytest.mark.parametrize(
+    ("metrics", "spreads"),  # of a run without a row, and of ES
+    [("step,mean_return\n", {}), ("step,return\n10,0\n95,4\n98,6\n100,8\n", {"return": 4.0})],
+)
+def test_the_deviation_of_one_seed_is_over_its_last_rows(tmp_path, metrics, spreads):
+    (tmp_path / "metrics.csv").write_text(metrics)
+    assert row_spreads(tmp_path) == spreads
 
 
 def test_flags_are_read_as_in_a_shell():
@@ -166,7 +164,6 @@ def test_what_only_a_run_would_find_is_found_before_the_first(
         ("--grid gamma=1 --flags '--hidden 32'", "write --flags='--hidden 32'"),
         ("--grid gamma=1 --flags=--seed=7", "--flags --seed=7: the sweep itself sets that"),
         ("--grid gamma=1 --flags=--gamma=0.5", "the sweep itself sets that"),
-        ("--grid gamma=1 --flags=--run-dir=x", "the sweep itself sets that"),
         ("--grid gamma=1 --flags=--resume", "the sweep itself sets that"),
         ("--grid gamma=1 --ray-address auto", "is for --engine ray, not local"),
         ("--grid gamma=0,1 --population 8", "--population has no effect without --pbt"),
@@ -217,11 +214,7 @@ def test_a_killed_sweep_goes_on_and_its_table_has_the_deviations_of_one_seed(tmp
     waits = out / "waits"
     waits.write_text("")
     command = [sys.executable, "-m", "retro_agents.sweeps", *sweep(out, "--jobs", "1")]
-    path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
-    environment = {**os.environ, "PYTHONPATH": path}
-    killed = subprocess.Popen(
-        command, env=environment, start_new_session=True, stdout=subprocess.DEVNULL
-    )
+    killed = subprocess.Popen(command, cwd=ROOT, process_group=0, stdout=subprocess.DEVNULL)
     while not waits.read_text():
         assert killed.poll() is None
         time.sleep(0.05)

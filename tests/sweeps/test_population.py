@@ -248,24 +248,12 @@ def assert_same_weights(one, other):
             assert torch.equal(weights, other.tensors[group][name]), name
 
 
-def lines_of(out: Path) -> dict[str, list[tuple[str, float]]]:
-    """Run -> (run, gamma) of every step that its weight rests on."""
-    found = {}
-    for path in out.glob("runs/*/line"):
-        steps = [step.split(":") for step in path.read_text().split()]
-        found[path.parent.name] = [(name, float(gamma)) for name, gamma in steps]
-    return found
-
-
 def test_every_report_may_bring_a_perturbation(tmp_path):
     """Runs report at the first end of a rollout after each --perturb-every: 8,192 steps here."""
     pytest.importorskip("ray.tune")
     config = population("gamma=0.1:0.9", population=2, perturb_every=10_000, out=tmp_path)
     scheduler = tuner(config, {"gamma": (0.1, 0.9)}, grows)._local_tuner._tune_config.scheduler
-    reports = [8_192 * rollouts for rollouts in (2, 3, 4, 5, 7)]
-    gaps = [after - before for before, after in itertools.pairwise(reports)]
-    assert min(gaps) < config.perturb_every  # which a fixed interval would pass over
-    assert scheduler._perturbation_interval <= min(gaps)
+    assert scheduler._perturbation_interval <= 8_192  # which 10,000 would pass over
 
 
 @pytest.mark.slow
@@ -288,7 +276,10 @@ def test_worse_runs_go_on_from_better_ones_within_the_ranges(tmp_path):
         if "Ray does not start" in str(error):
             pytest.skip(str(error))
         raise
-    lines = lines_of(out)
+    lines = {}  # run -> (run, gamma) of every step that its weight rests on
+    for path in out.glob("runs/*/line"):
+        steps = [step.split(":") for step in path.read_text().split()]
+        lines[path.parent.name] = [(name, float(gamma)) for name, gamma in steps]
     assert len(lines) == 3 and all(len(line) == REPORTS for line in lines.values())
     assert all(0.1 <= gamma <= 0.9 for line in lines.values() for _, gamma in line)
     order = (out / "order").read_text().split()

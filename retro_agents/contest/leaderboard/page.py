@@ -16,7 +16,6 @@ from retro_agents.ground.files import write_text
 from retro_agents.judging.score import interval_text
 from retro_agents.judging.tables import NOTHING, number, table
 from retro_agents.run.command_line import parse_command
-from retro_agents.run.fields import field
 
 TRACKS = {
     0: "No learning",
@@ -44,7 +43,7 @@ class PageConfig:
 
     board: Path = BOARD
     """The leaderboard's folder."""
-    out: Path | None = field(None)
+    out: Path | None = None
     """The file to write; default: page.md in that folder."""
 
 

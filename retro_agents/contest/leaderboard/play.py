@@ -171,7 +171,7 @@ def play(
         server.join(FAREWELL)
         seconds = time.monotonic() - began
         last = last_line(log)
-    judge(server, late=late, use=use, machine=machine, limits=limits, said=last)
+    judge(server, late=late, use=use, machine=machine, said=last)
     assert use is not None
     return Played(env.masks, seconds, *use)
 
@@ -224,15 +224,10 @@ def watched(
 
 
 def judge(
-    server: Server,
-    *,
-    late: bool,
-    use: tuple[float, int] | None,
-    machine: Machine,
-    limits: Limits,
-    said: str,
+    server: Server, *, late: bool, use: tuple[float, int] | None, machine: Machine, said: str
 ) -> None:
     """Raises RefusedError unless the run was played to its last step, within its limits."""
+    timesteps = server.limits.timesteps
     if isinstance(server.error, OSError):
         # Before the first step an entry has nothing to choose by, so its other runs stay.
         kind = RefusedError if server.env.masks else UserError
@@ -242,14 +237,14 @@ def judge(
     (cpu, memory), past = use or (0.0, 0), ""
     if isinstance(server.ended, WallClockTimeoutError):
         past = str(server.ended)
-    elif machine.slack and cpu > (allowed := machine.seconds(limits.timesteps)):
+    elif machine.slack and cpu > (allowed := machine.seconds(timesteps)):
         past = f"it used {cpu:.0f} s of CPU time, and {allowed:g} s are allowed"
     elif memory > machine.memory:
         past = f"it used {memory / 2**30:.1f} GiB, and {machine.memory / 2**30:.0f} are allowed"
     elif late:
         past = f"it was still running {GRACE:g} s after its last step"
     elif not isinstance(server.ended, TimestepTimeoutError):
-        steps = f"{len(server.env.masks):,} of {limits.timesteps:,} steps"
+        steps = f"{len(server.env.masks):,} of {timesteps:,} steps"
         raise RefusedError(f"the entry left after {steps}: {said}")
     elif use is None:
         past = "it ended the process that measures it"

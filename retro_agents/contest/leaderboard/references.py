@@ -11,7 +11,7 @@ from retro_agents.contest.leaderboard.season import SEEDS, Season
 from retro_agents.contest.leaderboard.tape import Taped
 from retro_agents.games.retro.config import SEVEN
 from retro_agents.games.retro.emulator import BUTTON_NAMES
-from retro_agents.games.retro.references import REFERENCES, reference
+from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.progress import Progress
 
 EXPERT = "cartridge.levels.season:oracle"
@@ -48,7 +48,7 @@ def players_of(name: str, season: Season, act: str) -> Mapping[int, Player]:
 
 def blind(name: str, seed: int) -> Player:
     """A reference player that sees nothing."""
-    policy = reference(name, seed=seed)
+    policy = REFERENCES[name](seed)
     return lambda _, begins: int(policy.act(BLIND, starts=np.array([begins]))[0])
 
 

@@ -7,21 +7,13 @@ from typing import Annotated, Any
 
 import msgspec
 
+from retro_agents.contest.wire.limits import Limits
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import held_by, move_folder, write_json
 
-SAME = (
-    "name",
-    "mode",
-    "play",
-    "checkpoint_sha256",
-    "code_sha256",
-    "timesteps",
-    "wall_clock",
-    "stall",
-)
+SAME = ("name", "mode", "play", "checkpoint_sha256", "code_sha256", *Limits.__dataclass_fields__)
 """Keys of contest.json that may not change within a folder, besides the agent's settings."""
 
 

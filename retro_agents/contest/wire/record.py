@@ -27,7 +27,6 @@ TABLES = {
     "log.csv": "l,t",
     "episodes.csv": "step,level,r,l,t,progress,finished,complete",
 }
-FILES = (*TABLES, "result.json")
 
 
 @final
@@ -52,7 +51,7 @@ class Record:
         self.steps = self.episodes = self.finished = self.episode_steps = 0
         self.total = self.episode_return = self.episode_furthest = 0.0
         self.best: float | None = None
-        for name in FILES:
+        for name in (*TABLES, "result.json"):
             if (folder / name).exists():
                 raise UserError(
                     f"{folder / name} exists: records are not overwritten; give another folder"

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from retro_agents.contract.named import METADATA
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTONS, Emulator
 from retro_agents.games.retro.levels import Level, parse_level
 from retro_agents.ground.generators import generator_state, set_generator_state
@@ -39,19 +40,11 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     render_mode: str | None
 
-    def __init__(
-        self,
-        level: Level,
-        *,
-        scenario: str,
-        frame_skip: int,
-        stick_probability: float,
-        record_dir: Path | None,
-    ) -> None:
-        self.emulator = Emulator(level, scenario=scenario, record_dir=record_dir)
-        self.frame_skip = frame_skip
-        self.stick_probability = stick_probability
-        self.metadata = metadata_of(frame_skip)
+    def __init__(self, level: Level, config: EnvConfig, *, record_dir: Path | None) -> None:
+        self.emulator = Emulator(level, scenario=config.scenario, record_dir=record_dir)
+        self.frame_skip = config.frame_skip
+        self.stick_probability = config.stick_probability
+        self.metadata = metadata_of(config.frame_skip)
         self.render_mode = "rgb_array"
         screen = self.emulator.screen()
         self.observation_space = gymnasium.spaces.Box(0, 255, screen.shape, np.uint8)
@@ -96,7 +89,8 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Run up to `frame_skip` frames by the sticky rule. Returns (summed reward, done)."""
         total = 0.0
         for substep in range(self.frame_skip):
-            sticks = substep == 0 and self.held is not None and self.draw_stick()
+            may_stick = substep == 0 and self.held is not None
+            sticks = may_stick and self.np_random.random() <= self.stick_probability
             if self.held is None or (substep <= 1 and not sticks):
                 self.held = mask
             reward, done = self.emulator.frame(self.held)
@@ -106,10 +100,6 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             if done:
                 return total, True
         return total, False
-
-    def draw_stick(self) -> bool:
-        """Draws whether the previous buttons stay for a frame, from one uniform number."""
-        return self.np_random.random() <= self.stick_probability
 
     def render(self) -> np.ndarray | None:
         """The current screen, uint8 [H, W, 3]; None without a render_mode, as in Gymnasium."""

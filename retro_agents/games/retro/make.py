@@ -78,13 +78,7 @@ def as_path(record_dir: Path | str | None) -> Path | None:
 
 def emulated(level: Level, config: EnvConfig, *, record_dir: Path | str | None) -> gymnasium.Env:
     """`make_contest_env` in an emulator, regardless of config.backend."""
-    env: gymnasium.Env = ContestEnv(
-        level,
-        scenario=config.scenario,
-        frame_skip=config.frame_skip,
-        stick_probability=config.stick_probability,
-        record_dir=as_path(record_dir),
-    )
+    env: gymnasium.Env = ContestEnv(level, config, record_dir=as_path(record_dir))
     return wrappers.StepLimit(env, steps=config.episode_steps)
 
 

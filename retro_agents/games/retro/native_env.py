@@ -103,10 +103,6 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         obs = rows.games.observations[0].copy()
         return obs, float(game["gain"]) * self.scale, terminated, truncated, info
 
-    def episode(self) -> dict[str, Any]:
-        """The record of the episode so far, see `episode_record`."""
-        return self.rows.episode(0)
-
     def render(self) -> np.ndarray | None:
         """The current screen, uint8 [224, 320, 3]; None without a render_mode, as in Gymnasium."""
         return self.rows.games.screen(0) if self.render_mode else None
@@ -160,19 +156,16 @@ def without_record(info: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in info.items() if name != "episode_record"}
 
 
-HELD = (
-    ("", "UP", "DOWN"),
-    ("", "LEFT", "RIGHT"),
-    ("", *"ABCXYZ", "A B", "B C", "A X", "B Y", "C Z", "X Y", "Y Z"),
-)
-"""For each group of buttons, those that may be held at once: stable-retro's Genesis `actions`."""
-
-
 GROUPS = [
     {sum(1 << BUTTON_NAMES.index(name) for name in held.split()) for held in group}
-    for group in HELD
+    for group in (
+        ("", "UP", "DOWN"),
+        ("", "LEFT", "RIGHT"),
+        ("", *"ABCXYZ", "A B", "B C", "A X", "B Y", "C Z", "X Y", "Y Z"),
+    )
 ]
-"""The same as masks."""
+"""For each group of buttons, masks of those that may be held at once: stable-retro's Genesis
+`actions`."""
 
 
 def allowed(mask: int) -> str:

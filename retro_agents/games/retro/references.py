@@ -51,8 +51,4 @@ REFERENCES: dict[str, Callable[[int], Policy]] = {
     "hold-right": lambda _: RunAndJump(hold=0),
     "run-and-jump": lambda _: RunAndJump(),
 }
-
-
-def reference(name: str, *, seed: int = 0) -> Policy:
-    """The policy of that name. Raises KeyError if it is not in REFERENCES."""
-    return REFERENCES[name](seed)
+"""Name -> the policy with a seed."""

@@ -183,8 +183,7 @@ class EpisodeRecord(Stateful):
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
         self.level = ""
-        self.total = 0.0
-        self.furthest = 0.0
+        self.total = self.furthest = 0.0
         self.steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -232,8 +231,7 @@ class AllowBacktracking(Stateful):
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
-        self.total = 0.0
-        self.furthest = 0.0
+        self.total = self.furthest = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Reset the furthest progress."""
@@ -249,7 +247,7 @@ class AllowBacktracking(Stateful):
         return obs, gain, terminated, truncated, info
 
 
-class Warp(gymnasium.Wrapper):
+class Warp(gymnasium.ObservationWrapper):
     """Screen uint8 [H, W, 3] -> uint8 [1 or 3, height, width], by area averaging."""
 
     def __init__(self, env: gymnasium.Env, *, height: int, width: int, grey: bool) -> None:
@@ -264,21 +262,9 @@ class Warp(gymnasium.Wrapper):
         channels = 1 if grey else 3
         self.observation_space = gymnasium.spaces.Box(0, 255, (channels, height, width), np.uint8)
 
-    def warp(self, screen: np.ndarray) -> np.ndarray:
+    def observation(self, observation: np.ndarray) -> np.ndarray:
         """One screen."""
-        if self.grey:
-            return self.shrink(self.grey_of(screen)[:, :, None])
-        return self.shrink(screen)
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """The first screen, warped."""
-        obs, info = self.env.reset(seed=seed, options=options)
-        return self.warp(obs), info
-
-    def step(self, action: Any) -> Step:
-        """The same step, warped."""
-        obs, reward, terminated, truncated, info = self.env.step(action)
-        return self.warp(obs), reward, terminated, truncated, info
+        return self.shrink(self.grey_of(observation)[:, :, None] if self.grey else observation)
 
 
 class FrameStack(Stateful):

@@ -154,9 +154,8 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
 
 
 def test_the_way_of_playing_is_said(folders, tmp_path):
-    for folder in folders[:1]:
-        facts = json.loads((folder / "contest.json").read_text()) | {"play": "best"}
-        (folder / "contest.json").write_text(json.dumps(facts))
+    path = folders[0] / "contest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"play": "best"}))
     assert page_of(folders, tmp_path / "r.html").count("--play best") == 1
 
 

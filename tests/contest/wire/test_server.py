@@ -35,7 +35,7 @@ def test_description_is_that_of_2018(start):
 def test_folder_socket_and_screen_are_for_the_owner_alone(start):
     server = start()
     with raw(server):
-        modes = [stat.S_IMODE(path.stat().st_mode) for path in (server.folder, *server.paths())]
+        modes = [stat.S_IMODE((server.folder / p).stat().st_mode) for p in (".", "sock", "ob")]
         assert modes == [0o700, 0o600, 0o600]
     with patient(server) as client:
         client.ask(RESET)

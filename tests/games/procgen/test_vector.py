@@ -107,15 +107,12 @@ def test_threads_and_processes_change_nothing():
     first = [envs.reset()[0] for envs in (whole, threads)]
     np.testing.assert_array_equal(*first)
     np.testing.assert_array_equal(first[0], np.concatenate([envs.reset()[0] for envs in parts]))
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        actions = rng.integers(15, size=6)
-        obs, rewards, *_ = whole.step(actions)
-        again, equal, *_ = threads.step(actions)
-        halves = [envs.step(half) for envs, half in zip(parts, np.split(actions, 2), strict=True)]
-        np.testing.assert_array_equal(obs, again)
+    rows, rng = played(whole, 200, seed=0), np.random.default_rng(0)
+    assert_same(rows, played(threads, 200, seed=0))
+    for obs, rewards, *_ in rows:
+        actions = np.split(rng.integers(15, size=6), 2)  # as `played` draws them
+        halves = [envs.step(half) for envs, half in zip(parts, actions, strict=True)]
         np.testing.assert_array_equal(obs, np.concatenate([half[0] for half in halves]))
-        np.testing.assert_array_equal(rewards, equal)
         np.testing.assert_array_equal(rewards, np.concatenate([half[1] for half in halves]))
 
 

@@ -110,6 +110,7 @@ def no_window(monkeypatch, tmp_path):
 def test_a_wrapper_works_beyond_an_episodes_end(name):
     env = SINGLE[name](getattr(wrappers, name), gymnasium.make(ID, **SMALL))
     obs, _ = env.reset(seed=1)
+    env.action_space.seed(0)
     ends = 0
     while ends < 2:
         assert name == "NumpyToTorch" or obs in env.observation_space
@@ -120,6 +121,8 @@ def test_a_wrapper_works_beyond_an_episodes_end(name):
                 assert info["episode_record"]["l"] == SMALL["episode_steps"]
             if name == "RecordEpisodeStatistics":
                 assert info["episode"]["l"] == SMALL["episode_steps"]
+                score = info["episode_record"]["r"]
+                assert score and info["episode"]["r"] * 100 == pytest.approx(score)
             if name != "Autoreset":
                 obs, _ = env.reset()
     env.close()
@@ -227,7 +230,6 @@ def test_a_split_is_one_name_and_its_levels_are_drawn_by_the_seed():
     envs = gymnasium.make_vec("retro_agents:BrambleDash/test-v0", num_envs=11, **SMALL)
     assert len(set(envs.reset()[1]["level"])) == 11
     envs.close()
-    assert make_vec("bramble-test", EnvConfig(), num_envs=2).num_envs == 2
 
 
 def test_levels_of_two_cartridges_are_drawn_by_the_seed(copied):
@@ -286,17 +288,6 @@ def test_pictures_come_as_fast_as_the_game(backend, skip, speed):
     assert env.metadata["render_fps"] == envs.metadata["render_fps"] == speed
     env.close()
     envs.close()
-
-
-def test_the_return_that_gymnasium_counts_is_a_hundredth_of_the_score():
-    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(ID, episode_steps=60))
-    env.reset(seed=0)
-    env.action_space.seed(0)
-    info = {}
-    while "episode" not in info:
-        info = env.step(env.action_space.sample())[-1]
-    assert info["episode"]["r"] * 100 == pytest.approx(info["episode_record"]["r"])
-    env.close()
 
 
 @pytest.mark.parametrize(

@@ -205,13 +205,6 @@ def test_a_killed_worker_or_an_error_in_one_reaches_the_parent(bramble, make):
         envs.restore_states([{"AllowBacktracking": {}}])
 
 
-def test_what_is_missing_is_said_before_any_worker_starts(make):
-    with pytest.raises(UserError, match=r"no ROM: import your own with `retro-agents import-roms"):
-        make([Level("SonicTheHedgehog-Genesis-v0", "GreenHillZone.Act1")], num_envs=1)
-    with pytest.raises(UserError, match="no scenario 'contest'"):
-        make([Level("Airstriker-Genesis-v0", "Level1")], num_envs=1)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="its file systems take any name")
 def test_recordings_in_a_folder_whose_name_is_not_utf_8_are_refused_in_a_line(make, tmp_path):
     folder = tmp_path / os.fsdecode(b"\xff")
