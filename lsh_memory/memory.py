@@ -96,7 +96,8 @@ class EpisodicMemory:
         Raises ValueError for another shape, numbers that are not finite, or an unknown action.
         """
         unit = self._units(np.asarray(embedding)[None])[0]
-        if not 0 <= action < self.config.actions or not np.isfinite(return_to_go):
+        known = 0 <= action < self.config.actions and action == int(action)
+        if not known or not np.isfinite(return_to_go):
             raise ValueError(f"action {action}, return {return_to_go} cannot be stored")
         storage = self.storage
         if self.config.merge_above <= 1.0:

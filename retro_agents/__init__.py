@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from retro_agents.games.retro.levels import parse_levels as parse_levels
     from retro_agents.games.retro.make import make_env as make_env
     from retro_agents.games.retro.make import make_vec as make_vec
+    from retro_agents.games.retro.make import restore_env as restore_env
+    from retro_agents.games.retro.make import save_env as save_env
     from retro_agents.run.checkpoint import load_agent as load_agent
 
 HOMES = {
@@ -32,12 +34,26 @@ HOMES = {
     "parse_levels": "retro_agents.games.retro.levels",
     "make_env": "retro_agents.games.retro.make",
     "make_vec": "retro_agents.games.retro.make",
+    "save_env": "retro_agents.games.retro.make",
+    "restore_env": "retro_agents.games.retro.make",
     "ended_episodes": "retro_agents.contract.envs",
 }
 """Names of the public interface -> the module of each, imported when it is asked for."""
+__all__ = [
+    *("EnvConfig", "Level", "ended_episodes", "load_agent"),
+    *("make_env", "make_vec", "parse_levels", "restore_env", "save_env"),
+]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *HOMES, "__version__"})
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("retro-contest-agents")
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

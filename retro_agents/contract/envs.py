@@ -1,6 +1,6 @@
 """The interface of every environment: Gymnasium's vector interface, and what it leaves open."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol, Self, runtime_checkable
@@ -177,6 +177,30 @@ def ended_episodes(infos: Infos) -> list[dict[str, Any]]:
 def row_seeds(seed: int, num_envs: int) -> list[int]:
     """Returns a seed per row from one seed for all; rows of neighbouring seeds share no stream."""
     return [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(num_envs)]
+
+
+def seeds_of_rows(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
+    """Returns a seed per row, or None, from what `reset` was given: one for all, one per row, or
+    None. Raises ValueError if it is something else."""
+    if seed is None:
+        return [None] * num_envs
+    if isinstance(seed, (int, np.integer)):
+        return [*row_seeds(int(seed), num_envs)]
+    given: Any = seed  # by a user
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        raise ValueError(f"seed {given!r}: expected a whole number, one for each row, or None")
+    if len(given) != num_envs:
+        raise ValueError(
+            f"{len(given)} seeds for {num_envs} rows: give one for each, or one number"
+        )
+    return [None if one is None else int(one) for one in given]  # NumPy's too
+
+
+def check_options(options: Mapping[str, Any] | None, *known: str) -> None:
+    """Raises ValueError if `reset` was given an option that the environment does not have."""
+    if unknown := sorted({*(options or {})} - {*known}):
+        expected = " or ".join(known) or "none"
+        raise ValueError(f"unknown option {unknown[0]!r} of reset; expected {expected}")
 
 
 def saved_states(envs: VectorEnv) -> list[dict[str, Any]]:

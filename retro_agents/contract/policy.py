@@ -60,13 +60,17 @@ def observation_shape(env: Any) -> tuple[int, ...]:
 
 def one_or_many(act: Act) -> Act:
     """Makes an `act` of many observations [N,C,H,W] accept a single one too, [C,H,W] -> its action.
-    Raises UserError if they have another shape than the net's, or are not uint8."""
+    Raises UserError if they have another shape than the net's, or are not NumPy's uint8."""
 
     @functools.wraps(act)
     def acting(self: Any, obs: Images, **options: Any) -> Actions:
+        given: Any = obs  # by a user
+        if not isinstance(given, np.ndarray):
+            kind = type(given).__name__
+            raise UserError(f"observations are a {kind}: expected a NumPy array of uint8")
+        if (starts := options.get("starts")) is not None:
+            options["starts"] = np.atleast_1d(starts)
         if obs.ndim == 3:
-            starts = options.get("starts")
-            options |= {} if starts is None else {"starts": np.atleast_1d(starts)}
             return acting(self, obs[np.newaxis], **options)[0]
         if obs.dtype != np.uint8:
             raise UserError(f"observations are {obs.dtype}: expected uint8, 0 to 255, as they come")

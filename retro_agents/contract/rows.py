@@ -43,12 +43,15 @@ class VectorBase(gymnasium.vector.VectorEnv):
 
     def checked(self, actions: NDArray[np.integer], rows: int) -> NDArray[np.int64]:
         """Returns a copy of the actions. Raises InvalidAction if one is out of range, or if they
-        are no whole numbers."""
+        are no whole numbers, or not one for each row."""
         given = np.asarray(actions)
         if given.dtype.kind not in "iu":
             raise InvalidAction(f"actions are {given.dtype}: expected whole numbers")
         played = np.array(given, np.int64)
-        assert played.shape == (rows,), f"actions {played.shape} for {rows}"
+        if played.shape != (rows,):
+            raise InvalidAction(
+                f"actions {list(played.shape)}: expected [{rows}], one for each row"
+            )
         if ((played < 0) | (played >= self.env_spec.actions)).any():
             last = self.env_spec.actions - 1
             raise InvalidAction(f"actions {played.tolist()}: expected 0 to {last} each")
@@ -61,6 +64,12 @@ class VectorBase(gymnasium.vector.VectorEnv):
                 f"the saved run has {len(states)} environments, this one {self.num_envs}: "
                 "resume with the same --num-envs"
             )
+
+    def __getstate__(self) -> Any:
+        raise TypeError(
+            "this vector environment cannot be copied or pickled: make another, and call its "
+            "restore_states with what save_states returns here"
+        )
 
     def send_newest_frames(self) -> None:
         """See `contract.envs.VectorEnv`; these send whole observations."""

@@ -65,7 +65,8 @@ class NetAgent(Generic[Net, Config]):
 
     def __init__(self, net: Net, config: Config, *, device: str = "cpu") -> None:
         self.device = torch.device(device)
-        self.net, self.config = net.to(self.device), config
+        # Also where the caller has made float64 torch's default.
+        self.net, self.config = net.to(self.device, torch.float32), config
 
     @classmethod
     def build(
@@ -209,7 +210,8 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
     def no_state(self, rows: int) -> Tensor:
         """A recurrent net's initial state [rows,S]; S is 0 if the net is not recurrent."""
         core = self.net.core
-        return torch.zeros(rows, 0 if core is None else core.state_size, device=self.device)
+        size = 0 if core is None else core.state_size
+        return torch.zeros(rows, size, dtype=torch.float32, device=self.device)
 
     @torch.no_grad()
     def evaluate(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from ppo2.agent import PPO2Agent
 from retro_agents.games.retro.bramble import reference_returns
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.ground.errors import UserError
@@ -29,6 +30,13 @@ def test_committed_weights_play_acts_they_never_saw_better_than_chance(name):
     assert mean > 1.2 * random_play()
 
 
+@pytest.fixture
+def float64():
+    """Makes float64 torch's default until the test ends."""
+    yield lambda: torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(torch.float32)
+
+
 @pytest.mark.parametrize(("name", "play"), [("ppo2", "draw"), ("rainbow", "best")])
 def test_shipped_agents_play_as_their_checkpoint_says(name, play):
     policy, _ = load_policy(name, seed=0)
@@ -38,6 +46,30 @@ def test_shipped_agents_play_as_their_checkpoint_says(name, play):
     asked = policy.act(obs, play=play)
     torch.manual_seed(1)
     assert (policy.act(obs) == asked).all()
+
+
+@pytest.mark.parametrize("name", [*filter(shipped, AGENTS)])
+def test_a_shipped_agent_plays_the_same_where_float64_is_torchs_default(name, float64):
+    obs = np.random.default_rng(0).integers(0, 256, (8, 4, 84, 84), np.uint8)
+    acts = load_agent(name).act(obs, play="best")
+    float64()
+    np.testing.assert_array_equal(load_agent(name).act(obs, play="best"), acts)
+
+
+def test_a_recurrent_agent_acts_where_float64_is_torchs_default(float64):
+    float64()
+    agent = PPO2Agent.build({"net": {"recurrent": "gru", "sequence_steps": 8}})
+    assert agent.act(np.zeros((2, 4, 84, 84), np.uint8)).shape == (2,)
+
+
+def test_what_is_no_array_of_observations_is_said_in_one_line():
+    agent, obs = load_agent("ppo2"), np.zeros((1, 4, 84, 84), np.uint8)
+    for wrong in (torch.from_numpy(obs), obs.tolist()):
+        with pytest.raises(UserError, match=f"are a {type(wrong).__name__}: expected a NumPy"):
+            agent.act(wrong)
+    with pytest.raises(UserError, match=r"expected \[N, 4, 84, 84\]"):
+        agent.act(obs[:, :2])
+    assert agent.act(obs, starts=[True]).shape == (1,)
 
 
 def test_a_device_that_is_missing_is_no_damage():

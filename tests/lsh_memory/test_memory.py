@@ -264,6 +264,7 @@ def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():
         (np.full(16, np.inf), 0, 0.0),
         (np.ones(16), 3, 0.0),
         (np.ones(16), -1, 0.0),
+        (np.ones(16), 0.5, 0.0),
         (np.ones(16), 0, float("nan")),
     ],
 )

@@ -10,7 +10,14 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from retro_agents.contract.envs import Infos, Step, check_room, row_seeds
+from retro_agents.contract.envs import (
+    Infos,
+    Step,
+    check_options,
+    check_room,
+    row_seeds,
+    seeds_of_rows,
+)
 from retro_agents.contract.frames import FrameHistory
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.procgen.config import COLOURS, SIZE, ProcgenConfig
@@ -74,6 +81,7 @@ class ProcgenVectorEnv(VectorBase):
         self.assert_open()
         if unknown := sorted({"reset_mask", "levels"} & {*(options or {})}):
             raise ValueError(f"options[{unknown[0]!r}]: rows of Procgen cannot be reset singly")
+        check_options(options)
         assert not self.stepping, "reset between step_async and step_wait"
         infos: Infos = {}
         for row in np.flatnonzero([len(actions) > 0 for actions in self.actions]).tolist():
@@ -81,10 +89,7 @@ class ProcgenVectorEnv(VectorBase):
                 infos, {"episode_record": self.episode(row, finished=False)}, row
             )
         if seed is not None:
-            given: Any = seed
-            if isinstance(seed, (int, np.integer)):
-                given = row_seeds(int(seed), self.num_envs)
-            assert len(given) == self.num_envs, "a seed per row"
+            given = seeds_of_rows(seed, self.num_envs)
             drawn = [int(rng.integers(1 << 31)) for rng in self.rngs]
             self.begin([a if b is None else b for a, b in zip(drawn, given, strict=True)])
         for pool in self.pools:

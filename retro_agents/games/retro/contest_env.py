@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+from retro_agents.contract.envs import check_options
 from retro_agents.contract.named import METADATA
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.emulator import BUTTONS, Emulator
@@ -61,6 +62,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Returns the first screen. options["level"]: the level to play, or its name."""
         if self.emulator.retro is None:
             raise ResetNeeded(self.reset_error)
+        check_options(options, "level")
         super().reset(seed=seed)
         if options is not None and "level" in options:
             level = options["level"]

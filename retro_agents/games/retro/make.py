@@ -162,28 +162,37 @@ def make_vec(
     )
 
 
-def layers(env: gymnasium.Env) -> dict[str, wrappers.Stateful | ContestEnv]:
+Layer = wrappers.Stateful | ContestEnv | NativeEnv
+
+
+def layers(env: gymnasium.Env) -> dict[str, Layer]:
     """Every layer that has a state, by its class's name, from the outermost inwards."""
-    by_name: dict[str, wrappers.Stateful | ContestEnv] = {}
+    by_name: dict[str, Layer] = {}
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, wrappers.Stateful):
             by_name[type(env).__name__] = env
         env = env.env
-    assert isinstance(env, ContestEnv)
-    return {**by_name, "ContestEnv": env}
+    assert isinstance(env, (ContestEnv, NativeEnv))
+    return {**by_name, type(env).__name__: env}
 
 
 def save_env(env: gymnasium.Env) -> dict[str, Any]:
-    """The state of every layer that has one, by its class's name, for msgpack."""
+    """The state of an environment of `make_env`, `make_contest_env` or `gymnasium.make`, also in
+    wrappers of Gymnasium's, for msgpack: of every layer that has one, by its class's name. Which
+    levels of a split come next is no part of it."""
     return {name: layer.save() for name, layer in layers(env).items()}
 
 
 def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
-    """Resume exactly where `save_env` was called, with the same settings.
+    """Resume exactly where `save_env` was called, with the same settings; the observation is the
+    last one before that.
 
-    Raises UserError if `backtracking`, which adds a layer, differs.
+    Raises UserError if the back end differs, or `backtracking`, which adds a layer.
     """
     by_name = layers(env)
+    if ("NativeEnv" in by_name) != ("NativeEnv" in saved):
+        backend = "native" if "NativeEnv" in saved else "emulator"
+        raise UserError(f"the state was saved with the back end {backend}: make the same here")
     if ("AllowBacktracking" in by_name) != ("AllowBacktracking" in saved):
         flag = "--backtracking" if "AllowBacktracking" in saved else "--no-backtracking"
         raise UserError(f"the saved run was started with {flag}: resume with the same")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
+from numpy.typing import NDArray
 
 from retro_agents.contract.envs import Infos, Step
 from retro_agents.contract.rows import VectorBase
@@ -73,6 +75,7 @@ class NativeVectorEnv(VectorBase):
         ]
         self.ends = [part.end for part in self.parts]
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.process = os.getpid()
         self.stepping: list[Batch] = []
 
     def row(self, i: int) -> tuple[Rows, int]:
@@ -121,6 +124,8 @@ class NativeVectorEnv(VectorBase):
         if not all(self.levels[rows.start : rows.stop]):
             raise ResetNeeded("call reset() before the first step")
         actions = self.checked(actions, len(rows))
+        if self.pool is not None and os.getpid() != self.process:  # would wait for ever
+            raise RuntimeError("a forked process has not this environment's threads: make it there")
         batch = Batch(rows, self.sent_shape)
         self.stepping.append(batch)
         for found in self.parts:
@@ -162,6 +167,13 @@ class NativeVectorEnv(VectorBase):
         """The current screen of every row, uint8 [H, W, 3]."""
         self.assert_idle()
         return tuple(p.games.screen(k) for p in self.parts for k in range(len(p.levels)))
+
+    def variables(self) -> dict[str, NDArray[np.int64]]:
+        """The integration's variables of every row, such as x and lives, int64 [N] each, as the
+        infos of a single environment have them. Where an episode ended, they are the next one's."""
+        self.assert_idle()
+        rows = np.concatenate([part.games.game["variables"] for part in self.parts])
+        return {name: rows[name].astype(np.int64) for name in rows.dtype.names or ()}
 
     def save_states(self) -> list[dict[str, Any]]:
         """Every row's whole state, for msgpack; `restore_states` resumes exactly."""

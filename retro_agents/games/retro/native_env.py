@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 from gymnasium.error import InvalidAction, ResetNeeded
 
+from retro_agents.contract.envs import check_options
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import fold, metadata_of
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
@@ -67,6 +68,7 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Returns the first observation; infos name the level, and report a cut episode."""
+        check_options(options, "level")
         super().reset(seed=seed)
         if self.closed:
             raise ResetNeeded(self.reset_error)
@@ -88,14 +90,15 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         """One agent step. Raises ResetNeeded before a reset or after close, or InvalidAction."""
         if self.reset_error:
             raise ResetNeeded(self.reset_error)
-        if not 0 <= operator.index(action) < len(self.rows.actions):
+        action = operator.index(action)
+        if not 0 <= action < len(self.rows.actions):
             raise InvalidAction(f"action {action}: expected 0 to {len(self.rows.actions) - 1}")
         game, rows = self.game, self.rows
         game["action"] = rows.actions[action]
         rows.games.advance()
         if rows.recorders:
             frames = int(game["frames"])
-            rows.recorders[0].step(int(action), stuck=bool(game["stuck"]), frames=frames)
+            rows.recorders[0].step(action, stuck=bool(game["stuck"]), frames=frames)
         info = self.info()
         terminated, truncated = bool(game["terminated"]), bool(game["truncated"])
         if terminated or truncated:
@@ -106,6 +109,25 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
     def render(self) -> np.ndarray | None:
         """The current screen, uint8 [224, 320, 3]; None without a render_mode, as in Gymnasium."""
         return self.rows.games.screen(0) if self.render_mode else None
+
+    def save(self) -> dict[str, Any]:
+        """The state that the next step depends on; `make.save_env` calls this."""
+        if self.reset_error:
+            raise ResetNeeded(self.reset_error)
+        return self.rows.save(0)
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue exactly where `save` was called."""
+        if self.closed:
+            raise ResetNeeded(self.reset_error)
+        self.rows.restore(0, saved)
+        self.reset_error = ""
+
+    def __getstate__(self) -> Any:
+        raise TypeError(
+            "this environment cannot be copied or pickled: make another, and give it the state by "
+            "retro_agents.save_env and restore_env"
+        )
 
     def close(self) -> None:
         """Write the recording."""

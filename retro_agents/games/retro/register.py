@@ -15,11 +15,13 @@ from gymnasium.vector import AutoresetMode
 
 from retro_agents.contract.named import ENTRY_METADATA, METADATA, check_known, check_mode, rendered
 from retro_agents.games.retro.splits import SPLITS
+from retro_agents.ground.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gymnasium.envs.registration import EnvSpec
     from gymnasium.vector import VectorEnv
 
     from retro_agents.games.retro.config import EnvConfig
@@ -63,6 +65,11 @@ class RandomLevel(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self.levels, self.draws = levels, np.random.default_rng()
 
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]  # as Gymnasium's wrappers have it
+        """The name's, which makes this wrapper too."""
+        return self.env.spec
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Begin an episode; options["level"]: on this level."""
         if seed is not None:
@@ -81,6 +88,8 @@ def make_level(
 
     check_mode(render_mode, ENTRY_METADATA)  # before an emulator is open, the only one
     config, found = config_of(settings), as_levels(levels)
+    if not found:
+        raise UserError("no levels: give one or more")
     env = make_env(found[0], config, others=found[1:])
     return rendered(RandomLevel(env, found) if len(found) > 1 else env, render_mode)
 

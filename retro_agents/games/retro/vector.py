@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 import numpy as np
 from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
 
-from retro_agents.contract.envs import Infos, Step, row_seeds
+from retro_agents.contract.envs import Infos, Step, check_options, seeds_of_rows
 from retro_agents.contract.rows import VectorBase
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.contest_env import metadata_of
@@ -44,6 +45,8 @@ def assign_levels(
     """
     if not levels or num_envs < 1:
         raise UserError(f"{len(levels)} levels for --num-envs {num_envs}: give one or more of each")
+    if rotate_every < 0:
+        raise UserError(f"rotate_every {rotate_every}: expected agent steps, or 0 for never")
     if rotate_every == 0:
         if len(levels) < num_envs:
             return [[levels[i % len(levels)]] for i in range(num_envs)]
@@ -57,15 +60,12 @@ def row_starts(
     num_envs: int, seed: Seeds, options: dict[str, Any] | None
 ) -> list[tuple[int, int | None, Level | None]]:
     """Parses the arguments of `reset`: (row, its seed, its level) of each row to reset. Raises
-    ValueError if the mask is not bool [N], or the levels are not N."""
+    ValueError if the mask is not bool [N], if levels or seeds are not N, or if there are other
+    options."""
+    check_options(options, "reset_mask", "levels")
     options = options or {}
-    seeds: Sequence[int | None]
-    if isinstance(seed, (int, np.integer)):
-        seeds = row_seeds(int(seed), num_envs)
-    else:
-        seeds = [None] * num_envs if seed is None else seed
+    seeds = seeds_of_rows(seed, num_envs)
     names = options.get("levels", [None] * num_envs)
-    assert len(seeds) == num_envs, f"{len(seeds)} seeds for {num_envs} workers"
     if isinstance(names, str) or len(names) != num_envs:
         raise ValueError(f"options['levels'] is {names!r}: expected a list of {num_envs} levels")
     mask = np.asarray(options.get("reset_mask", np.ones(num_envs, bool)))
@@ -75,7 +75,7 @@ def row_starts(
     return [
         (
             i,
-            None if (begin := seeds[i]) is None else int(begin),  # NumPy's too
+            seeds[i],
             parse_level(str(names[i])) if names[i] else None,
         )
         for i in np.flatnonzero(mask).tolist()
@@ -241,6 +241,11 @@ class RetroVectorEnv(VectorBase):
         """The current screen of every worker, uint8 [H, W, 3]."""
         screens = self.ask("render", dict.fromkeys(range(self.num_envs)))
         return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in screens)
+
+    def variables(self) -> dict[str, NDArray[np.int64]]:
+        """See NativeVectorEnv's; also `engine.CONSOLE_ONLY`."""
+        rows = self.ask("variables", dict.fromkeys(range(self.num_envs)))
+        return {name: np.array([row[name] for row in rows], np.int64) for name in rows[0]}
 
     def save_states(self) -> list[dict[str, Any]]:
         """Every worker's whole state, for msgpack; `restore_states` resumes exactly."""

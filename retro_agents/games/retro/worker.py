@@ -65,6 +65,11 @@ class Worker:
         screen = self.env.render()
         return {"shape": screen.shape, "pixels": screen.tobytes()}
 
+    def on_variables(self, _: None) -> dict[str, int]:
+        """The current values of the integration's variables."""
+        variables: dict[str, int] = self.env.unwrapped.emulator.variables()
+        return variables
+
     def on_save(self, _: None) -> dict[str, Any]:
         """The environment's whole state, with the observation that the agent acts on next."""
         return {**save_env(self.env), "obs": self.pixels}

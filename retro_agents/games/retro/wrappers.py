@@ -120,7 +120,8 @@ class Discretise(gymnasium.Wrapper):
 
     def step(self, action: Any) -> Step:
         """One agent step with the action's buttons held. Raises InvalidAction if out of range."""
-        if not 0 <= index(action) < len(self.buttons):
+        action = index(action)
+        if not 0 <= action < len(self.buttons):
             raise InvalidAction(f"action {action}: expected 0 to {len(self.buttons) - 1}")
         return self.env.step(self.buttons[action])
 

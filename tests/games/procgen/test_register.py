@@ -29,6 +29,8 @@ def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_
         env.step(0)
     with pytest.raises(ValueError, match="cannot be reset singly"):
         env.reset(options={"levels": ["x"]})
+    with pytest.raises(ValueError, match="unknown option 'level' of reset; expected none"):
+        env.reset(options={"level": "coinrun:3"})
     begun, _ = env.reset()
     assert not (begun == obs).all()
     np.testing.assert_array_equal(env.reset(seed=2)[0], first)

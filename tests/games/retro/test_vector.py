@@ -111,7 +111,7 @@ def test_wrong_seeds_and_left_out_workers_are_refused_and_observations_stay(eith
     level, config = either
     envs = make([level], num_envs=2, config=config)
     for seeds in ([1], [1, 2, 3]):
-        with pytest.raises(AssertionError, match=f"{len(seeds)} seeds for 2 workers"):
+        with pytest.raises(ValueError, match=f"{len(seeds)} seeds for 2 rows"):
             envs.reset(seed=seeds)
     for levels in ([str(level)], str(level)):
         with pytest.raises(ValueError, match="expected a list of 2 levels"):
