@@ -18,10 +18,13 @@ import { Learn } from "./views/learn";
 import type { Place } from "./views/map";
 import { Panel } from "./views/panel";
 import { Person } from "./views/person";
+import type { Screen } from "./views/screen";
 import { Stage } from "./views/stage";
 
 /** Milliseconds between an episode and the next one. */
 const PAUSE = 1800;
+/** Milliseconds after which a page says that a player is still loading. */
+const SLOW = 1000;
 /** Milliseconds between two maps of where a net looks, each of which takes 145 thoughts. */
 const LOOK_EVERY = 500;
 const YOU = "you";
@@ -30,7 +33,7 @@ const NOTHING = 0;
 export class App {
   private state: State;
   private readonly stage = new Stage();
-  private readonly panel = new Panel();
+  private readonly panel = new Panel(() => this.show());
   private readonly person = new Person();
   private readonly acts: Acts;
   private readonly controls: Controls;
@@ -198,8 +201,35 @@ export class App {
     if (this.state.mode === "learn") this.learn.show(this.act, this.state.seed);
     document.body.dataset.mode = this.state.mode;
     document.title = `${titleOf(this.act)} · BrambleDash`;
-    this.panel.show(seats[0]);
-    this.panel.places(seats, this.ends);
+    seats.forEach((seat, i) => this.wait(seat, this.stage.screens[i]));
+    setTimeout(() => this.show()); // a net that is here has come by then, and its parts stay
+  }
+
+  /** Say that a player is loading, if that takes a while. */
+  private wait(seat: Seat, screen: Screen): void {
+    const { player } = seat;
+    if (!(player instanceof Coming)) return;
+    const waits = () => this.seats.includes(seat) && !seat.taken && !seat.episode.over;
+    const timer = setTimeout(() => waits() && screen.say(`${player.name} is loading…`), SLOW);
+    const end = () => {
+      clearTimeout(timer);
+      if (waits()) screen.say(null);
+    };
+    player.coming.then(end, end);
+  }
+
+  /** The game whose player's mind is shown: the first net's, or the first of all. */
+  private get minded(): Seat {
+    return this.seats.find(({ hands }) => hands.brain) ?? this.seats[0];
+  }
+
+  /** Show beside the games what is switched on, as it is now. */
+  private show(): void {
+    if (!this.seats.length) return; // its act is still fetched
+    this.panel.show(this.minded);
+    this.panel.press(this.minded);
+    this.panel.places(this.seats, this.ends);
+    if (!this.panel.looks) for (const screen of this.stage.screens) screen.look(null);
   }
 
   private ids(): string[] {
@@ -243,13 +273,12 @@ export class App {
   }
 
   private picture(): void {
-    const seat = this.stage.seats[0];
-    this.panel.press(seat);
+    this.panel.press(this.minded);
     this.controls.update();
   }
 
   private step(seat: Seat): void {
-    const minded = this.stage.seats.find(({ hands }) => hands.brain) ?? this.stage.seats[0];
+    const { minded } = this;
     if (seat === minded) this.panel.show(seat);
     this.panel.places(this.stage.seats, this.ends);
     const screen = this.stage.screens[this.stage.seats.indexOf(seat)];
@@ -296,6 +325,7 @@ export class App {
     if (this.state.mode !== "watch" || this.state.replay || seat.taken || seat.episode.over) return;
     seat.give(this.person);
     this.stage.paused = false;
+    this.stage.screens[0].say(null);
     this.stage.screens[0].name("You, after " + seat.player.name);
     this.controls.show();
   }

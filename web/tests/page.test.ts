@@ -113,6 +113,21 @@ onPage(
 );
 
 onPage(
+  "a player that is loading is told until a key takes over",
+  "",
+  async (page) => {
+    await banner(page, /^PPO2 is loading/);
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".banner").waitFor({ state: "hidden" });
+    await page.getByLabel("Player").selectOption("run-and-jump");
+    await moves(page);
+    expect(await page.locator(".banner").isHidden()).toBe(true);
+  },
+  {},
+  HELD,
+);
+
+onPage(
   "a net that cannot be fetched is not told after another player was chosen",
   "",
   async (page) => {
@@ -155,6 +170,43 @@ onPage(
     await page.locator("button", { hasText: "Take over" }).waitFor();
   },
 );
+
+onPage("a key that is held pauses once", "#/watch?players=run-and-jump", async (page) => {
+  for (let repeat = 0; repeat < 4; repeat++) await page.keyboard.down("p");
+  expect(await page.getByRole("button", { name: "Play on" }).count()).toBe(1);
+});
+
+onPage("the parts of a net's mind stay as its next episode begins", "", async (page) => {
+  await page.locator(".bars output", { hasText: /\d/ }).first().waitFor();
+  await page.locator(".box.thinks").evaluate((box) => {
+    const watch = new MutationObserver((changes) => (window.name += changes.length));
+    watch.observe(box, { attributeFilter: ["hidden"] });
+  });
+  await page.keyboard.press("r");
+  await page.locator(".line", { hasText: " 0 points" }).waitFor();
+  await moves(page);
+  expect(await page.evaluate(() => window.name)).toBe("");
+});
+
+onPage(
+  "a part that is switched while the game is paused is up to date",
+  "#/watch?players=run-and-jump",
+  async (page) => {
+    await moves(page);
+    await page.keyboard.press("p");
+    await page.getByText("Shown beside the game").click();
+    for (const part of ["Map", "What the net sees", "What the net sees"])
+      await page.locator(".switches").getByText(part).click();
+    expect(await page.locator(".track canvas").first().getAttribute("width")).not.toBeNull();
+    expect(await page.locator(".box.sees").isHidden()).toBe(true); // it has no net
+  },
+  {},
+  `localStorage.setItem("bramble.panel", '{"sees":true,"thinks":true,"map":false}')`,
+);
+
+onPage("the buttons are of the net whose mind is shown", "#/race", async (page) => {
+  await page.locator('.pad[aria-label*="RIGHT"]').waitFor(); // You press nothing
+});
 
 onPage("keys scroll the page where nobody plays", "#/learn", async (page) => {
   expect(await takes(page, "ArrowDown")).toBe(false);
@@ -254,6 +306,21 @@ onPage(
   },
   PHONE,
 );
+
+for (const [view, games] of [
+  ["play", 1],
+  ["race", 2],
+] as const)
+  onPage(
+    `the games of ${view} fill a phone that is turned, and fit it`,
+    `#/${view}?players=you,run-and-jump`,
+    async (page) => {
+      const { y, height, width } = (await page.locator(".stage").boundingBox())!;
+      expect(y + height).toBeLessThanOrEqual(390);
+      expect(width / games).toBeGreaterThan(390);
+    },
+    { ...PHONE, viewport: { width: 844, height: 390 } },
+  );
 
 onPage(
   "the game is in sight after an act was chosen on a phone, be it the one that plays",
@@ -369,6 +436,23 @@ onPage(
   },
   {},
   LATE,
+);
+
+onPage(
+  "the acts of the seed that was asked for last are in sight",
+  "#/watch?players=run-and-jump",
+  async (page) => {
+    await page.keyboard.press("p");
+    for (const seed of ["1001", "1002", "1001"]) {
+      await page.getByRole("button", { name: `Seed ${seed}` }).click();
+      await page.waitForFunction((asked) => {
+        const all = [...document.querySelectorAll("h2")];
+        const at = all.find((one) => one.textContent!.endsWith(`seed ${asked}`));
+        const { top, bottom } = at?.getBoundingClientRect() ?? { top: -1, bottom: 0 };
+        return top >= 0 && bottom <= innerHeight;
+      }, seed);
+    }
+  },
 );
 
 /** Holds a seed's pack back until it is released. */

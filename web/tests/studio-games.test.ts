@@ -253,6 +253,25 @@ onPage("a connection that is lost is told, and one that ends is not", "#/live", 
   expect(await page.locator(".notice").isHidden()).toBe(true);
 });
 
+onPage("what is pressed while a game is reached is told once it is", "#/live", async (page) => {
+  const told: string[] = [];
+  let reach = () => {};
+  const reached = new Promise<void>((found) => (reach = found));
+  await page.routeWebSocket(/api.stream/, async (game) => {
+    game.onMessage((word) => told.push(`${word}`));
+    await reached;
+  });
+  await page.reload();
+  await page.locator("button.main").click();
+  await page.getByRole("button", { name: "Pause" }).click();
+  reach();
+  await expect.poll(() => told.slice(2)).toEqual(['{"do":"pause"}']);
+});
+
+onPage("a damaged link to a player is told", "#/watch?players=%25", async (page) => {
+  await page.locator(".notice", { hasText: "The player in this link is not here" }).waitFor();
+});
+
 onPage("nothing is said of a game where none began", "#/live", async (page) => {
   await page.getByRole("button", { name: "End" }).click();
   await page.getByRole("link", { name: "Runs" }).click();

@@ -102,6 +102,49 @@ onPage("rows that change leave the page where it was scrolled to", "", async (pa
   expect(await page.getByLabel("Draw ppo2-0").evaluate((one) => one.matches(":focus"))).toBe(true);
 });
 
+onPage("what one uses of a running run stays while its numbers change", "", async (page) => {
+  let beats = 0;
+  await answering(page, (runs) => {
+    beats += 1;
+    return runs.map((run) => ({ ...run, state: "running", steps: 1000 * beats }));
+  });
+  const row = page.locator('[data-run="ppo2-0"]');
+  const stop = await row.getByRole("button", { name: "Stop" }).elementHandle();
+  await stop!.focus();
+  await page.locator(".runs").evaluate((runs) => {
+    const watch = new MutationObserver((changes) => (window.name += changes.length));
+    watch.observe(runs, { childList: true });
+  });
+  const before = beats;
+  await expect.poll(() => beats, { timeout: 20_000 }).toBeGreaterThan(before + 2);
+  await row
+    .locator(".steps", { hasText: new RegExp(`^(${before + 2}|${before + 3}),000 of`) })
+    .waitFor();
+  expect(await stop!.evaluate((button) => button === document.activeElement)).toBe(true);
+  expect(await page.evaluate(() => window.name)).toBe(""); // no row was taken out and put back
+});
+
+for (const [hash, what] of [
+  ["#/runs", "runs"],
+  ["#/contests", "contests"],
+  ["#/sweeps", "sweeps"],
+] as const)
+  onPage(`what stays wrong with ${what} is said once`, hash, async (page) => {
+    let beats = 0;
+    await page.route(`**/api/${what}?*`, (route) => {
+      beats += 1;
+      return route.fulfill({ body: "none" });
+    });
+    await page.locator(".notice", { hasText: "JSON" }).waitFor();
+    await page.locator("main").evaluate((view) => {
+      const watch = new MutationObserver((changes) => (window.name += changes.length));
+      watch.observe(view, { childList: true, subtree: true });
+    });
+    const before = beats;
+    await expect.poll(() => beats, { timeout: 20_000 }).toBeGreaterThan(before + 1);
+    expect(await page.evaluate(() => window.name)).toBe("");
+  });
+
 onPage("a running run's speed says how much time is left", "", async (page) => {
   const change = { state: "running", speed: 100, steps: 640_000, timesteps: 1_000_000 };
   await answering(page, (runs) => runs.map((run) => ({ ...run, ...change })));

@@ -17,6 +17,12 @@ test("ticks of an axis differ", () => {
   expect(short(1_250_000)).toBe("1.25 M");
 });
 
+test("a number has the unit that its rounded value has", () => {
+  expect([999_936, 999_400, 9_999.6, -999_999].map((value) => short(value))).toEqual([
+    ...["1 M", "999 k", "10 k", "-1 M"],
+  ]);
+});
+
 test("small returns have decimals", () => {
   expect([9.43, 1200.6, -0.5, 0, -312.4, null].map(amount)).toEqual([
     ...["9.43", "1,201", "-0.5", "0", "-312", "–"],

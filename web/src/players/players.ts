@@ -139,7 +139,7 @@ export class Coming implements Player {
 
   constructor(
     readonly name: string,
-    private readonly coming: Promise<Player>,
+    readonly coming: Promise<Player>,
   ) {
     coming.then(
       (player) => (this.there = player),

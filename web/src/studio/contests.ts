@@ -1,6 +1,6 @@
 /** The view of contests: a leaderboard, and each one's levels and seeds as they are played. */
 
-import { h } from "../views/dom";
+import { announce, h } from "../views/dom";
 import { ask, queryOf, type Contest, type Runs } from "./api";
 import { StartContest } from "./start";
 import { count, levelOf, short } from "./text";
@@ -43,14 +43,12 @@ export class Contests implements View {
       const failed = Object.entries(failures).filter(([name]) =>
         rows.every(({ id }) => id !== name),
       );
-      this.notice.hidden = !failed.length;
-      this.notice.textContent = failed.map(([name, why]) => `${name} failed: ${why}`).join("; ");
+      announce(this.notice, failed.map(([name, why]) => `${name} failed: ${why}`).join("; "));
       const key = JSON.stringify(found);
       if (key !== this.shown) this.fill(found);
       this.shown = key;
     } catch (error) {
-      this.notice.hidden = false;
-      this.notice.textContent = (error as Error).message;
+      announce(this.notice, (error as Error).message);
     }
   }
 

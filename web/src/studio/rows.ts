@@ -12,6 +12,15 @@ export interface Marks {
   open: string;
 }
 
+/** A row. key: what it was made for; numbers: the cells that change while a run runs; said: what
+ * these were made for. */
+interface Made {
+  readonly key: string;
+  readonly element: HTMLElement;
+  readonly numbers: HTMLElement[];
+  said: string;
+}
+
 interface Calls {
   choose(run: string, on: boolean): void;
   open(run: string): void;
@@ -20,36 +29,42 @@ interface Calls {
 
 export class Rows {
   readonly root = h("div", { class: "runs", role: "table", "aria-label": "Runs" });
-  private rows = new Map<string, { key: string; element: HTMLElement }>();
+  private readonly head = h(
+    "div",
+    { class: "run head", role: "row" },
+    ...["", "Run", "State", "Steps", "Speed", "Return", ""].map((text) =>
+      h("span", { role: "columnheader" }, text),
+    ),
+  );
+  private rows = new Map<string, Made>();
 
   constructor(private readonly calls: Calls) {}
 
+  /** What did not change stays in its place: a row that is taken out, even to be put back, loses a
+   * click on it and a screen reader's place. */
   show(runs: Run[], marks: Marks): void {
-    const head = h(
-      "div",
-      { class: "run head", role: "row" },
-      ...["", "Run", "State", "Steps", "Speed", "Return", ""].map((text) =>
-        h("span", { role: "columnheader" }, text),
-      ),
-    );
     const focus = document.activeElement?.getAttribute("data-key");
     const made = this.rows;
     this.rows = new Map(); // without those that are gone
     const elements = runs.map((run) => {
       const at = marks.chosen.indexOf(run.id);
-      const key = JSON.stringify([run, at, marks.open === run.id]);
-      const before = made.get(run.id);
-      const isSame = before?.key === key;
-      const element = isSame ? before.element : this.row(run, at, marks.open === run.id);
-      this.rows.set(run.id, { key, element });
-      return element;
+      const { id, state, error, agent, levels, seed } = run;
+      const key = JSON.stringify([id, state, error, agent, levels, seed, at, marks.open === id]);
+      const before = made.get(id);
+      const row = before?.key === key ? before : this.row(run, key, at, marks.open === id);
+      this.rows.set(id, row);
+      renew(row, run);
+      return row.element;
     });
-    this.root.replaceChildren(head, ...elements);
+    const all = [this.head, ...elements];
+    const { children } = this.root;
+    if (children.length === all.length && all.every((one, i) => one === children[i])) return;
+    this.root.replaceChildren(...all);
     const again = focus && `[data-key="${CSS.escape(focus)}"]`;
     if (again) this.root.querySelector<HTMLElement>(again)?.focus({ preventScroll: true });
   }
 
-  private row(run: Run, at: number, open: boolean): HTMLElement {
+  private row(run: Run, key: string, at: number, open: boolean): Made {
     const box = h("input", {
       type: "checkbox",
       checked: at >= 0,
@@ -76,23 +91,34 @@ export class Rows {
       title: "The run saves a checkpoint and ends",
       "data-key": `stop ${run.id}`,
     });
+    const numbers = ["steps", "speed", "return"].map((name) =>
+      h("span", { class: name, role: "cell" }),
+    );
     const cells = [
       h("span", { class: "draw", role: "cell" }, box),
       h("span", { class: "what", role: "cell" }, name, h("small", {}, about)),
       h("span", { role: "cell" }, h("b", { class: `state ${run.state}` }, run.state)),
-      h("span", { class: "steps", role: "cell" }, ...progress(run)),
-      h("span", { class: "speed", role: "cell" }, ...pace(run)),
-      h("span", { class: "return", role: "cell" }, ...standing(run)),
+      ...numbers,
       h("span", { class: "acts-cell", role: "cell" }, run.state === "running" && stop),
     ];
     const flaw = run.error && h("span", { class: "flaw", role: "cell" }, run.error);
-    return h(
+    const element = h(
       "div",
       { class: "run", role: "row", "data-run": run.id, "data-open": open },
       ...cells,
       flaw || null,
     );
+    return { key, element, numbers, said: "" };
   }
+}
+
+/** Show a row's newest numbers. */
+function renew(row: Made, run: Run): void {
+  const { steps, timesteps, speed, mean, random, oracle } = run;
+  const said = JSON.stringify([steps, timesteps, speed, mean, random, oracle]);
+  if (said === row.said) return;
+  row.said = said;
+  [progress, pace, standing].forEach((part, i) => row.numbers[i].replaceChildren(...part(run)));
 }
 
 function progress({ steps, timesteps }: Run): HTMLElement[] {

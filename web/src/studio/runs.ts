@@ -1,6 +1,6 @@
 /** The view of all runs: a table, curves of those that are chosen, and one in full. */
 
-import { h } from "../views/dom";
+import { announce, h } from "../views/dom";
 import { About } from "./about";
 import { maybe, queryOf, tell, type Run, type Runs as Answer } from "./api";
 import { Charts } from "./charts";
@@ -59,8 +59,7 @@ export class Runs implements View {
   }
 
   private say(text: string): void {
-    this.notice.hidden = !text;
-    this.notice.textContent = text;
+    announce(this.notice, text);
   }
 
   private fail(error: Error): void {

@@ -9,6 +9,8 @@ const TOLD = 1000;
 
 export class Stream {
   private socket: WebSocket | null = null;
+  /** What is told as soon as it can be. */
+  private words: Word[] = [];
 
   constructor(
     private readonly panes: Pane[],
@@ -20,11 +22,12 @@ export class Stream {
     return this.socket !== null;
   }
 
-  /** words: what is told as soon as it can be. */
+  /** words: what is told first. */
   begin(query: string, words: Word[]): void {
     this.end();
     const socket = new WebSocket(`ws://${location.host}/api/stream?${query}`);
-    socket.onopen = () => words.forEach((word) => this.tell(word));
+    this.words = [...words];
+    socket.onopen = () => this.words.forEach((word) => this.tell(word));
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => {
       if (typeof data === "string") this.fail((JSON.parse(data) as { error: string }).error);
@@ -50,7 +53,8 @@ export class Stream {
   }
 
   tell(word: Word): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(word));
+    if (this.socket?.readyState === WebSocket.CONNECTING) this.words.push(word);
+    else if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(word));
   }
 
   /** A picture for each pane behind its length, which is 0 if it has no new one. */

@@ -42,8 +42,9 @@ export class Sweeps implements View {
         .find(({ href }) => href === focus)
         ?.focus({ preventScroll: true });
     } catch (error) {
-      const message = (error as Error).message;
-      this.shown = "";
+      const { message } = error as Error;
+      if (message === this.shown) return; // a screen reader has said it
+      this.shown = message;
       this.body.replaceChildren(h("p", { class: "notice", role: "alert" }, message));
     }
   }

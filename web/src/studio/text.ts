@@ -4,8 +4,8 @@ export const count = (value: number) => Math.round(value).toLocaleString("en");
 
 /** 1,250,000 as 1.25 M. step: of an axis, whose ticks must differ. */
 export function short(value: number, step = 0): string {
-  const [size, unit] =
-    Math.abs(value) >= 1e6 ? [1e6, " M"] : Math.abs(value) >= 1e4 ? [1e3, " k"] : [1, ""];
+  const far = Math.abs(step ? value : Number(Number(value).toPrecision(3))); // 999,999 is 1 M
+  const [size, unit] = far >= 1e6 ? [1e6, " M"] : far >= 1e4 ? [1e3, " k"] : [1, ""];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
   const rounded = step ? { maximumFractionDigits: digits } : { maximumSignificantDigits: 3 };
   return (value / size).toLocaleString("en", rounded) + unit;

@@ -10,6 +10,14 @@ import type { View } from "./view";
 
 /** A player's id, which a list in an address may hold. */
 const playerOf = (agent: string) => encodeURIComponent(agent);
+/** The agent of a player's id; "" if the address is damaged. */
+function agentOf(player: string): string {
+  try {
+    return decodeURIComponent(player);
+  } catch {
+    return "";
+  }
+}
 
 /** RUN@step-000008000 as RUN after 8,000 steps, RUN@FOLDER/FILE.bk2 as RUN: FILE. */
 function nameOf(agent: string): string {
@@ -47,7 +55,7 @@ export class Watch implements View {
     void this.coming.then(
       () => {
         if (location.hash !== hash) return; // another was asked for meanwhile
-        for (const id of query.get("players")?.split(",") ?? []) this.offer(decodeURIComponent(id));
+        for (const id of query.get("players")?.split(",") ?? []) this.offer(agentOf(id));
         if (!this.plays) this.app!.clock.paused = this.paused;
         this.plays = true;
         if (!query.has("file")) return this.app!.follow();

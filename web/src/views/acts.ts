@@ -43,7 +43,10 @@ export class Acts {
   ) {
     const show = (seed: string) =>
       this.show(seed).then(
-        () => calls.say(""),
+        () => {
+          calls.say("");
+          this.root.querySelector(`[data-seed="${seed}"]`)?.scrollIntoView();
+        },
         (error: Error) => calls.say(error.message),
       );
     const own = [...world.acts.values()];
@@ -79,7 +82,7 @@ export class Acts {
 
   private add(acts: Act[], seed: string): void {
     if (!acts.length) return;
-    const title = h("h2", { class: "under" }, `New acts of seed ${seed}`);
+    const title = h("h2", { class: "under", "data-seed": seed }, `New acts of seed ${seed}`);
     this.root.append(h("div", {}, title, this.zones(acts)));
   }
 

@@ -23,7 +23,7 @@ const LEDES: Record<Mode, string> = {
     "PPO2 and Rainbow learned from pixels, never on the acts marked “never seen”. An arrow key takes over.",
   play: "Arrow keys run, look and crouch; Space jumps. Crouch, then jump, charges a dash. A gamepad works too.",
   race: "The same act and seed for everybody; the Oracle alone has buttons that never stick. Arrow keys run, Space jumps.",
-  learn: "An agent that learns in front of you, in seconds.",
+  learn: "“Learn this act” starts an agent that learns in front of you, in seconds.",
 };
 const MOST = 4;
 
@@ -68,6 +68,7 @@ export class Controls {
       const inField = (event.target as HTMLElement).closest?.("input, select, textarea");
       if (!this.root.isConnected || !app.seats.length || inField) return;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.repeat && event.code !== "Period") return; // a key that is held turns once
       if (event.code === "KeyP") this.turn();
       if (event.code === "Period") this.single();
       if (event.code === "KeyH") this.app.handBack();
@@ -184,9 +185,14 @@ export class Controls {
       value: seed,
       onchange: () => app.go({ seed: Math.max(0, Math.floor(Number(number.value)) || 0) }),
     });
-    made.push(h("label", { class: "field seed" }, h("span", {}, "Seed"), number));
-    if (mode !== "play" || !free)
-      made.push(toggle("Sticky buttons", sticky, (on) => app.go({ sticky: on })));
+    const chance = "What chance decides: when buttons stick, and an agent's draws";
+    made.push(h("label", { class: "field seed", title: chance }, h("span", {}, "Seed"), number));
+    if (mode !== "play" || !free) {
+      const sticks = toggle("Sticky buttons", sticky, (on) => app.go({ sticky: on }));
+      sticks.title =
+        "As in the contest: with probability 0.25 the first of a step's four frames still has the buttons of the step before";
+      made.push(sticks);
+    }
     return made;
   }
 

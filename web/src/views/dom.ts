@@ -34,6 +34,12 @@ export function clock(frames: number): string {
   return `${Math.floor(tenths / 600)}:${((tenths % 600) / 10).toFixed(1).padStart(4, "0")}`;
 }
 
+/** Show a sentence, or none. A screen reader says it once, however often it is shown. */
+export function announce(notice: HTMLElement, text: string): void {
+  notice.hidden = !text;
+  if (notice.textContent !== text) notice.textContent = text;
+}
+
 export function button(text: string, click: () => void, props: Props = {}): HTMLButtonElement {
   return h("button", { type: "button", onclick: click, ...props }, text);
 }

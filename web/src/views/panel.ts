@@ -19,6 +19,7 @@ const PARTS = {
   map: "Map",
 };
 type Part = keyof typeof PARTS;
+const OF_NETS = ["sees", "thinks", "value"] as const;
 
 const actionText = (name: string) =>
   name
@@ -55,9 +56,13 @@ export class Panel {
   readonly root: HTMLElement;
   private picture: ImageData | null = null;
 
-  constructor() {
+  /** turned: called when a part was switched, and would not be up to date. */
+  constructor(turned: () => void) {
     const switches = (Object.keys(PARTS) as Part[]).map((part) =>
-      toggle(PARTS[part], this.on[part], (on) => this.turn(part, on)),
+      toggle(PARTS[part], this.on[part], (on) => {
+        this.turn(part, on);
+        turned();
+      }),
     );
     const shown = h(
       "details",
@@ -74,6 +79,7 @@ export class Panel {
     for (const name of Object.keys(ARROWS))
       this.pad.append(h("span", { "data-button": name }, ARROWS[name]));
     for (const part of Object.keys(PARTS) as Part[]) this.turn(part, this.on[part]);
+    for (const part of OF_NETS) this.boxes[part]!.hidden = true; // until one plays
   }
 
   private box(part: Part, content: HTMLElement): HTMLElement {
@@ -94,7 +100,7 @@ export class Panel {
   /** Show a seat's last step. */
   show(seat: Seat): void {
     const isNet = seat.hands.brain !== null;
-    for (const part of ["sees", "thinks", "value"] as const)
+    for (const part of OF_NETS)
       this.boxes[part]!.hidden =
         !this.on[part] || !isNet || (part === "value" && !seat.hands.brain!.facts.value);
     if (isNet && this.on.sees) this.see(seat);
