@@ -18,6 +18,13 @@ def test_batches_of_one_block_are_learned_from_with_ever_older_weights(tmp_path)
     assert rows["updates"].tolist() == [4, 8] and rows["policy_lag"].tolist() == [1.5, 1.5]
 
 
+def test_the_rate_is_that_of_the_part_of_the_run_before_a_block(tmp_path):
+    flags = ["--learning-rate-schedule", "linear", "--timesteps", "48"]
+    train("impala", tmp_path, *flags)  # blocks of 12 steps
+    rows = read_columns(tmp_path / "metrics.csv")
+    np.testing.assert_allclose(rows["learning_rate"], [1e-3, 7.5e-4, 5e-4, 2.5e-4])
+
+
 def test_remembered_batches_are_learned_from_too(tmp_path):
     flags = ["--replay-batches", "2", "--replay-proportion", "2", "--timesteps", "48"]
     train("impala", tmp_path, *flags)

@@ -129,6 +129,7 @@ def test_a_policy_learns_to_act_as_the_best_runs(ppo2):
     first, *_, last = [learner.update(obs, actions, weights) for _ in range(60)]
     assert first["imitation_agrees"] < 0.5 and last["imitation_agrees"] > 0.85
     assert last["imitation_loss"] < 0.3 * first["imitation_loss"]
+    assert learner.update(obs, actions, 0.0 * weights)["imitation_loss"] == 0.0
 
 
 def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):

@@ -8,6 +8,7 @@ import torch
 
 from ppo2.agent import PPO2Agent
 from ppo2.clone import CloneConfig, Lessons, Student, action_weights, clone, cloning_losses, main
+from ppo2.demonstrations import of_episodes
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.ground.errors import UserError
 from retro_agents.run import provenance
@@ -185,6 +186,36 @@ def test_rare_actions_count_for_more_and_all_steps_for_one_on_average():
     assert np.isfinite(weights).all()
     assert action_weights(counts, balance=0.0).tolist() == [1.0, 1.0, 1.0]
     assert action_weights(np.zeros(3, int), balance=0.5).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_step_goes_against_the_gradient_of_both_losses_at_a_rate_that_falls_to_0(monkeypatch):
+    config = replaced(QUICK, updates=4, learning_rate=0.4, balance=0.5, value_weight=0.7)
+    shown = of_episodes([demonstrated(), demonstrated()], config.env, gamma=0.9)
+    student = Student(config)
+    student.updates, net = 3, student.agent.net
+    student.optimiser = torch.optim.SGD(net.parameters(), lr=1.0)
+    before = [weights.detach().clone() for weights in net.parameters()]
+    drawn = shown.sample(32, np.random.default_rng(1))
+    monkeypatch.setattr(shown, "sample", lambda *_: drawn)
+    images, actions, returns = map(torch.from_numpy, drawn)
+    starts = torch.ones(32, dtype=torch.bool)
+    logits, values, _ = net(images, state=torch.zeros(32, 0), starts=starts)
+    weights = action_weights(shown.counts, balance=0.5)
+    policy, value = cloning_losses(logits, values, actions, returns, weights=weights)
+    gradients = torch.autograd.grad(policy + 0.7 * value, list(net.parameters()))
+    student.update(shown)
+    for was, gradient, now in zip(before, gradients, net.parameters(), strict=True):
+        torch.testing.assert_close(was - now.detach(), 0.1 * gradient, rtol=1e-3, atol=1e-6)
+
+
+def test_the_expert_plays_all_at_first_and_its_share_at_the_end(corridor):
+    lessons = Lessons(
+        replaced(QUICK, expert=True, steps=80, expert_share=0.2), corridor(2), Guide()
+    )
+    shares = []
+    for lessons.demonstrations.filled in (0, 20, 40):
+        shares.append(lessons.share())
+    assert shares == pytest.approx([1.0, 0.6, 0.2])
 
 
 def test_what_cannot_be_learned_from_is_refused(tmp_path):

@@ -128,3 +128,55 @@ def test_only_actions_that_returned_more_than_expected_are_learned(flags):
     assert not gains.any() and np.array_equal(chances(), before)
     training.learner.imitate(batch, np.full(32, 9.0, np.float32))
     assert (batch.weights * (chances() - before)).sum() > 0.0
+
+
+@pytest.mark.parametrize("flags", ["", "--torch-threads 2 --microbatches 2"])
+def test_a_step_goes_against_the_gradient_of_the_weighted_mean_loss(flags):
+    adam = "--learning-rate 0.1 --adam-epsilon 0.5 --gradient-norm 0 --convolution-l2 0.1"
+    words = f"{FLAGS.replace('-imitation 1', '-imitation 0.7')} {adam} {flags}".split()
+    training = Training(tiny("ppo2", *words), 2)
+    for rollout in rollouts(4):
+        training.imitation.remember(rollout, scale=1.0)
+    batch, _ = training.imitation.draw(12)
+    net, returns = training.agent.net, np.linspace(-1.0, 3.0, 12, dtype=np.float32)
+    before = [weights.detach().clone() for weights in net.parameters()]
+    starts = torch.zeros(12, dtype=torch.bool)
+    logits, values, _ = net(torch.from_numpy(batch.obs), state=torch.zeros(12, 0), starts=starts)
+    logp, loss = logits.log_softmax(1), torch.zeros(())
+    gains = (torch.from_numpy(returns) - values).clamp(min=0.0)
+    known, weights = gains.tolist(), batch.weights.tolist()
+    assert min(weights) < 0.9 and min(known) == 0.0 and max(known) > 1.0
+    for row, action in enumerate(batch.actions):
+        own = -logp[row, action] * min(known[row], 1.0) + 0.01 * gains[row] ** 2 / 2
+        loss = loss + 0.7 * weights[row] * own / 12
+    kernels = [m.weight for m in net.encoder.modules() if isinstance(m, torch.nn.Conv2d)]
+    loss = loss + 0.1 * sum((kernel**2).sum() for kernel in kernels)
+    gradients = torch.autograd.grad(loss, list(net.parameters()))
+    found = training.learner.imitate(batch, returns)
+    np.testing.assert_allclose(found, known, rtol=1e-4, atol=1e-6)
+    for was, gradient, now in zip(before, gradients, net.parameters(), strict=True):
+        step = 0.1 * gradient / (gradient.abs() + 0.5)  # Adam's first
+        np.testing.assert_allclose(was - now.detach(), step, rtol=1e-3, atol=1e-6)
+
+
+def test_steps_are_learned_in_the_scale_of_the_values_and_drawn_by_their_new_gains(monkeypatch):
+    training, told = Training(tiny("ppo2", *FLAGS.split(), "--epochs", 1), 2), []
+    held, learner, scale = training.imitation, training.learner, training.collector.return_scale
+    scale.moments[:] = 10.0, 0.0, 40.0  # a deviation of 2
+    for rollout in rollouts(4):
+        held.remember(rollout, scale=2.0)
+
+    def imitate(batch, returns):
+        np.testing.assert_allclose(returns, held.returns[batch.indices] / 2.0, rtol=1e-6)
+        drawn = held.tree.leaves[batch.indices]
+        np.testing.assert_allclose(batch.weights, (drawn / drawn.min()) ** -0.1, rtol=1e-5)
+        told.append(batch.indices)
+        return np.full(len(returns), float(len(told)), np.float32)
+
+    monkeypatch.setattr(held, "remember", lambda *_, **__: None)
+    monkeypatch.setattr(learner, "imitate", imitate)
+    assert training.imitate() == {"imitation_gain": 2.5}  # of 1, 2, 3 and 4
+    assert [len(indices) for indices in told] == [6] * 4
+    wanted = {index: gain for gain, rows in enumerate(told, 1) for index in rows.tolist()}
+    priorities = held.tree.leaves[[*wanted]]
+    np.testing.assert_allclose(priorities, (np.array([*wanted.values()]) + 1e-5) ** 0.6)

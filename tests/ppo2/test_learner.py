@@ -104,6 +104,14 @@ def test_microbatches_make_the_same_step(monkeypatch, flags):
     assert_same_weights(whole, parts, rtol=1e-3, atol=2e-6)
 
 
+def test_the_entropy_bonus_follows_its_points():
+    points = {"entropy_weight": 0.4, "entropy_schedule": "0:1,1:0.5"}
+    net, batch = make_batch(replaced(TINY, **points))
+    learner = Learner(net, replaced(TINY, **points), device=CPU, group=Group())
+    learner.update(batch, epochs_of(TINY), part=0.5)
+    assert float(learner.entropy_weight) == pytest.approx(0.3)
+
+
 def test_gradients_are_clipped_to_the_norm():
     config = replaced(TINY, gradient_norm=1e-12, adam_epsilon=1.0, epochs=1)
     net, metrics = learned(config)

@@ -111,6 +111,8 @@ def test_a_bonus_with_a_value_function_of_its_own_goes_on_beyond_the_ends_of_epi
 ):
     config = replaced(QUICK, rnd=0.5, rnd_values="two", rnd_gamma=0.8, lam=0.7)
     training, envs = Training(config, 3), corridor(3)
+    assert training.rnd.scale.gamma == 0.8
+    assert Training(replaced(config, rnd_values="one"), 3).rnd.scale.gamma == config.gamma
     bonus = np.random.default_rng(0).random((16, 3)).astype(np.float32)
     monkeypatch.setattr(training.rnd, "bonus", lambda *_: bonus)
     obs = training.collector.play(envs, envs.reset()[0])

@@ -210,6 +210,15 @@ def test_changed_images_are_learned_from_but_not_those_of_the_targets(settings, 
     np.testing.assert_array_equal(shown, own)
 
 
+def test_gradients_are_clipped_to_the_norm():
+    learner = made(gradient_norm=1e-12, adam_epsilon=1.0, learning_rate=1.0)
+    before = copy.deepcopy(learner.net)
+    _, metrics = learner.update(random_batch())
+    assert metrics["gradient_norm"] > 1e-3  # as it was before
+    for was, now in zip(before.parameters(), learner.net.parameters(), strict=True):
+        torch.testing.assert_close(was, now, rtol=0.0, atol=1e-8)
+
+
 def test_target_changes_only_when_it_is_copied():
     learner = made()
     before = {k: v.clone() for k, v in learner.target.state_dict().items()}

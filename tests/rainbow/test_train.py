@@ -90,6 +90,16 @@ def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monk
     assert (drawn[len(drawn) // 2] == 0.8) == bool(steps)
 
 
+def test_the_learning_rate_follows_its_points(monkeypatch):
+    points = {"learning_rate": 4e-4, "learning_rate_schedule": "0:1,1:0.5"}
+    training, rates = Training(replaced(QUICK, **points), 2), []
+    (own,) = training.learner.optimiser.param_groups
+    monkeypatch.setattr(training, "learn", lambda *, beta: rates.append(own["lr"]))
+    for training.env_steps in (0, 100, 200, 202):  # of 200
+        training.update()
+    assert rates == pytest.approx([4e-4, 3e-4, 2e-4, 2e-4])
+
+
 def test_exploration_falls_and_the_target_is_copied_by_the_steps(corridor, tmp_path, monkeypatch):
     rates = {"noisy": False, "epsilon_start": 1.0, "epsilon_final": 0.2, "epsilon_steps": 100}
     config, copies = replaced(QUICK, target_every=80, **rates), []

@@ -84,6 +84,16 @@ def test_an_update_moves_the_temperature_towards_the_entropy_target(target, sign
     assert learner.net.log_temperature.item() - before == pytest.approx(sign * 1e-3, rel=1e-3)
 
 
+def test_gradients_are_clipped_to_the_norm():
+    slow = {"learning_rate": 1.0, "temperature_rate": 1.0, "adam_epsilon": 1.0}
+    learner = make_learner(gradient_norm=1e-12, **slow)
+    before = copy.deepcopy(learner.net)
+    _, metrics = learner.update(random_batch())
+    assert metrics["gradient_norm"] > 1e-3  # as it was before
+    for was, now in zip(before.parameters(), learner.net.parameters(), strict=True):
+        torch.testing.assert_close(was, now, rtol=0.0, atol=1e-7)
+
+
 def test_targets_follow_as_a_moving_average():
     learner = make_learner(target_rate=0.25)
     before = copy.deepcopy(learner.target.state_dict())

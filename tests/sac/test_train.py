@@ -17,3 +17,15 @@ def test_a_run_goes_on_in_new_episodes_where_environments_save_no_states(tmp_pat
     train("sac", tmp_path, "--resume", "--timesteps", "90", envs=envs())
     assert load_checkpoint(tmp_path).counters["env_steps"] == 90
     assert cut[-1] == [0, 1]  # no transition leads from an old episode to a new one
+
+
+def test_importance_weights_have_the_exponent_of_the_config(tmp_path, monkeypatch):
+    drawn, sample = set(), Replay.sample
+
+    def spied(replay, batch_size, *, beta, rng):
+        drawn.add(beta)
+        return sample(replay, batch_size, beta=beta, rng=rng)
+
+    monkeypatch.setattr(Replay, "sample", spied)
+    train("sac", tmp_path, "--prioritised", "--priority-beta", 0.7, envs=Corridor(2))
+    assert drawn == {0.7}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -215,3 +217,36 @@ def test_the_fisher_matrix_of_some_steps_takes_these_of_every_environment(corrid
     training.learner.natural_step(batch, all_log_probs(training.agent.net, batch))
     for obs in seen:
         torch.testing.assert_close(obs, batch.obs[[0, 1, 8, 9, 16, 17, 24, 25]])
+
+
+@pytest.mark.parametrize("damping", [1e-3, 1.0])
+def test_a_whole_step_reaches_the_bound_by_the_damped_fisher_matrix(corridor, damping):
+    training, batch = filled(corridor, max_kl=1e-3, damping=damping)
+    learner, obs = training.learner, batch.obs.permute(0, 3, 1, 2)
+    with torch.no_grad():
+        training.agent.net.policy.weight.normal_()  # else the matrix is nearly 0
+    before, old = flat(learner.policy).detach(), all_log_probs(training.agent.net, batch)
+    logp = old.gather(1, batch.actions[:, None]).squeeze(1)
+    twin = LogPolicy(make_net(training.config))
+    twin.load_state_dict(learner.log_policy.state_dict())
+    share = learner.natural_step(replace(batch, logp=logp), old)["step_share"]
+    step = (flat(learner.policy).detach() - before) / share
+    fisher = step @ fisher_vector_product(twin, obs, step)
+    assert float(fisher + damping * step @ step) == pytest.approx(2e-3, rel=1e-2)
+
+
+def test_the_critic_is_fitted_to_the_returns(corridor, monkeypatch):
+    """A step of Adam on half the mean squared error, taken by hand."""
+    monkeypatch.setattr(trpo.learner, "MICROBATCH", 7)
+    adam = {"minibatches": 1, "learning_rate": 0.1, "adam_epsilon": 0.5}
+    training, batch = filled(corridor, **adam)
+    net, obs = training.agent.net, batch.obs.permute(0, 3, 1, 2)
+    weights = net.value_parameters()
+    before = [one.detach().clone() for one in weights]
+    loss = 0.5 * (net.values(obs) - batch.returns).square().mean()
+    gradients = torch.autograd.grad(loss, weights)
+    metrics = training.learner.update(batch, dealt(training))
+    assert metrics["value_loss"] == pytest.approx(loss.item(), rel=1e-4)
+    for was, gradient, now in zip(before, gradients, weights, strict=True):
+        step = 0.1 * gradient / (gradient.abs() + 0.5)
+        torch.testing.assert_close(was - now.detach(), step, rtol=1e-3, atol=1e-6)
