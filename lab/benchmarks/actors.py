@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from lab.benchmarks import cases
-from lab.benchmarks.cases import Options, Repeat, Row, Rows
+from lab.benchmarks.cases import Options, Row
 from lab.benchmarks.parts import TimeOver, preset_config, scheduled, timed
 
 ENVS = 8
@@ -171,13 +171,8 @@ def run_here(case: str, options: Options) -> Row:
     return player(seconds) if kind == "player" else learner(seconds)
 
 
-def table(repeats: list[Repeat], options: Options) -> Rows:
-    """Medians per case."""
-    return cases.median_cases(repeats)
-
-
 one: Any = {"environment": {"OMP_NUM_THREADS": "1"}, "ray_address": ""}
-main = cases.benchmark("actors", __doc__, CASES, here=run_here, table=table, seconds=10.0, **one)
+main = cases.benchmark("actors", __doc__, CASES, here=run_here, seconds=10.0, **one)
 
 if __name__ == "__main__":
     main()

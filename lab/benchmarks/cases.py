@@ -38,7 +38,7 @@ def benchmark(
     text: str | None,
     cases: Sequence[str],
     *,
-    table: Callable[[list[Repeat], Options], Rows],
+    table: Callable[[list[Repeat], Options], Rows] = lambda repeats, _: median_cases(repeats),
     here: Callable[[str, Options], Row] | None = None,
     peers: Mapping[str, Callable[[Options], list[str]]] = NONE,
     measure: Callable[[list[str], Options], Repeat] | None = None,
@@ -49,13 +49,13 @@ def benchmark(
 ) -> Callable[[], None]:
     """The `main` of `python -m lab.benchmarks.NAME`; `text` is its module's.
 
-    table: rows of all repeats. here: measures a case in this process, which is started for it;
-    peers: the commands of cases that run elsewhere. measure: measures the cases of a repeat, if
-    separate processes do not suit. suffix: of the result's name. environment: of these
+    table: rows of all repeats, by default medians. here: measures a case in this process, which is
+    started for it; peers: the commands of cases that run elsewhere. measure: measures the cases of
+    a repeat, if separate processes do not suit. suffix: of the result's name. environment: of these
     processes. more: further options and their defaults, such as seconds=15.0; None: a path; several
-    words: one of them, by default the first. A result names its `backend` if there is that
-    option. The exit code is 1 if a row has a `first_difference`. Raises UserError if an option
-    is wrong, or if a case fails.
+    words: one of them, by default the first. A result names its `backend` if there is that option.
+    The exit code is 1 if a row has a `first_difference`. Raises UserError if an option is wrong, or
+    if a case fails.
     """
 
     @command

@@ -27,6 +27,7 @@ GAME, STATE = LEVEL.split(":")
 SHOWN = {"render_mode": "rgb_array"}
 RULES = {"scenario": "contest", "inttype": kind_of(GAME), **SHOWN}
 OTHER = "Airstriker-Genesis-v0"
+EMULATED = EnvConfig(backend="emulator")
 RATIOS = [
     ("ours_1", "ours_1", "bare_1", 0.85),
     ("ours_8", "ours_8", "bare_8", None),
@@ -95,11 +96,6 @@ def sb3_workers(seconds: float) -> float:
     return 1000.0 * WORKERS / row["step_ms"]
 
 
-def emulators() -> Any:
-    """Eight emulators, each in its own process."""
-    return make_envs(EnvConfig(backend="emulator"))
-
-
 def native(seconds: float, *, threads: int) -> float:
     """64 environments on one level, on so many threads."""
     same: Any = {"rotate_every": 0, "record_dir": None, "threads": threads}
@@ -119,7 +115,7 @@ CASES: dict[str, Callable[[float], float]] = {
     "airstriker_1": lambda seconds: bare(seconds, env=stable_retro.RetroEnv(OTHER, **SHOWN)),
     "ours_1": lambda seconds: one_env(seconds, backend="emulator")["steps_per_second"],
     "bare_8": bare_workers,
-    "ours_8": lambda seconds: env_only(seconds, envs=emulators())["steps_per_second"],
+    "ours_8": lambda seconds: env_only(seconds, make_envs(EMULATED))["steps_per_second"],
     "native_1": lambda seconds: one_env(seconds)["steps_per_second"],
     "native_64": lambda seconds: native(seconds, threads=1),
     "native_64_2": lambda seconds: native(seconds, threads=2),

@@ -4,7 +4,7 @@ our figures beside theirs.
 pages/published.yaml holds the statements and says which stored figures belong to them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -92,17 +92,15 @@ def taken(row: Mapping[str, Any], path: str) -> float:
 
 @cache
 def rows_of(name: str) -> list[Mapping[str, Any]]:
-    """The rows of stored results, or a row for each kind of a study. name: of lab/studies/results,
-    or a path; several with spaces between."""
+    """The rows of stored results; of a study, the name and the mean return of each kind. name: of
+    lab/studies/results, or a path; several with spaces between."""
     found: list[Mapping[str, Any]] = []
     for one in name.split():
         path = one if one.endswith(".json") else f"lab/studies/results/{one}.json"
         result = read_result(ROOT / path)
-        found += result["rows"] if "rows" in result else kind_rows(result["kinds"])
+        if "rows" in result:
+            found += result["rows"]
+            continue
+        for kind, own in result["kinds"].items():
+            found.append({"kind": kind, "mean return": statistics.mean(as_runs(own["runs"]))})
     return found
-
-
-def kind_rows(kinds: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The name and the mean return of each kind."""
-    for name, kind in kinds.items():
-        yield {"kind": name, "mean return": statistics.mean(as_runs(kind["runs"]))}

@@ -102,7 +102,6 @@ def replayed(recording: Path, config: EnvConfig) -> Episode:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line."""
     parser = Parser(prog="retro-agents demonstrate", description=__doc__)
     parser.add_argument(
         "recordings", nargs="+", type=Path, metavar="RECORDING.bk2", help="recordings to play back"

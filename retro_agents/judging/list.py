@@ -140,7 +140,6 @@ def age(began: datetime) -> str:
 
 @command
 def main() -> None:
-    """Run the command line."""
     config = parse_command(ListConfig, command="retro-agents list")
     for line in lines(config.what, config.of):
         print(printable(line))

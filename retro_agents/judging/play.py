@@ -6,7 +6,7 @@ R restarts, N plays the next level, Escape ends. `--against ppo2` lets an agent 
 
 import dataclasses
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -175,16 +175,14 @@ def levels_from(text: str, config: EnvConfig) -> list[Level]:
 
 def is_playable(level: Level, config: EnvConfig) -> bool:
     """Whether a level can be played, such as if its ROM is there."""
-    try:
+    with suppress(UserError):
         backend_of([level], config)
-    except UserError:
-        return False
-    return True
+        return True
+    return False
 
 
 @command
 def main() -> None:
-    """The command line."""
     parser = Parser(prog="retro-agents play", description=__doc__)
     parser.add_argument(
         "levels",

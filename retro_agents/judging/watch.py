@@ -5,11 +5,11 @@ retro-agents watch ppo2
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import cycle
 from shlex import quote
-from typing import Any, Literal
+from typing import Literal
 
 from retro_agents.contract.policy import FORMER_FLAGS, Play
 from retro_agents.games.retro.contest_env import FRAMES_PER_SECOND
@@ -45,24 +45,6 @@ class WatchConfig:
     """Device of the net: cpu, cuda, cuda:1, auto."""
 
 
-def in_window(
-    pygame: Any, window: Any, label: str, names: Sequence[str], *, fps: int, keys: set[str]
-) -> Callable[[Moment], bool]:
-    """The function that `play_episode` calls to show each step; N and Escape end the episode.
-
-    names: of the actions. keys: gets the names of the keys that are pressed.
-    """
-    clock = pygame.time.Clock()
-
-    def shown(moment: Moment) -> bool:
-        show(pygame, window, picture(label, [moment], 0, names))
-        clock.tick(fps)
-        keys.update(pressed(pygame))
-        return bool(keys & {"n", "escape"})
-
-    return shown
-
-
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Show episodes until the window is closed."""
@@ -74,10 +56,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     pygame, window = open_window(320 * SCALE, 224 * SCALE + STRIP, advice=film_instead)
     settings = dataclasses.replace(settings.with_raw_rewards(), backend=config.backend)
     names, second = settings.spec().action_names, FRAMES_PER_SECOND // settings.frame_skip
-    keys = set[str]()
+    clock, keys = pygame.time.Clock(), set[str]()
+
+    def shown(moment: Moment) -> bool:
+        show(pygame, window, picture(f"{config.agent}, {level}", [moment], 0, names))
+        clock.tick(second)
+        keys.update(pressed(pygame))
+        return bool(keys & {"n", "escape"})
+
     for number, level in enumerate(cycle(levels)):
         keys.clear()
-        label = f"{config.agent}, {level}"
         with closing(make_env(level, settings)) as env:
             episode = play_episode(
                 policy,
@@ -85,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 seed=config.seed + number,
                 play=config.play,
                 patience=PATIENCE * second,
-                on_moment=in_window(pygame, window, label, names, fps=second, keys=keys),
+                on_moment=shown,
             )
         print(f"{level}: return {episode.r:,.0f} in {episode.l / second:.0f} s", flush=True)
         if "escape" in keys:

@@ -159,7 +159,8 @@ def sweeps(index: Index) -> list[dict[str, Any]]:
         text, drawn = "", 0.0
         if not index.is_slow(name):
             cells += waiting(folder, {f"{cell['kind']}/{cell['name']}" for cell in cells})
-            text = text_of(folder / "table.md")
+            with suppress(OSError), opened(folder / "table.md") as file:
+                text = file.read(MOST_TEXT).decode("utf-8", "replace")
             with suppress(OSError):
                 drawn = os.lstat(folder / PLOT).st_mtime
         found.append({"id": name, "cells": cells, "table": text, "drawn": drawn})
@@ -195,12 +196,3 @@ def waiting(sweep: Path, begun: set[str]) -> list[dict[str, Any]]:
             if f"{kind}{slash}{name}" not in begun
         ]
     return []
-
-
-def text_of(path: Path) -> str:
-    """A text file; "" if there is none."""
-    try:
-        with opened(path) as file:
-            return file.read(MOST_TEXT).decode("utf-8", "replace")
-    except OSError:
-        return ""

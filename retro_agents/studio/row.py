@@ -76,7 +76,8 @@ def describe(row: Row, run: Path, pid: int) -> None:
     row.agent = str(first.get("agent", ""))
     row.levels, row.seed = str(config.get("levels", "")), config.get("seed")
     row.timesteps = int(planned)
-    row.steps = max(last_step(run / f"{name}.csv") for name in TABLES)
+    last_steps = (newest(run / f"{name}.csv", "step", rows=1) for name in TABLES)
+    row.steps = max((int(step) for steps in last_steps for step in steps), default=0)
     if (begun := first.get("begun")) is not None:
         row.begun = datetime.fromisoformat(begun).timestamp()
     saved = checkpoints_of(run)
@@ -102,11 +103,6 @@ def history(run: Path) -> list[dict[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise UserError("provenance.json is damaged: it lists no starts")
     return found
-
-
-def last_step(table: Path) -> int:
-    """The step of a table's last row; 0 without one."""
-    return int(next(reversed(newest(table, "step", rows=1)), 0))
 
 
 def speed(run: Path) -> float | None:

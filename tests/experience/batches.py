@@ -7,9 +7,9 @@ import numpy as np
 from retro_agents.experience.replay import Batch
 
 
-def random_batch(size=6, seed=0, **fields):
+def random_batch(seed=0, **fields):
     """Random transitions. fields: values that replace the random ones."""
-    rng = np.random.default_rng(seed)
+    rng, size = np.random.default_rng(seed), 6
     batch = Batch(
         obs=rng.integers(256, size=(size, 4, 36, 36), dtype=np.uint8),
         actions=rng.integers(7, size=size),

@@ -1,19 +1,10 @@
+from unittest.mock import Mock
+
 import numpy as np
 import torch
 
 from retro_agents.experience.novelty import Novelty
 from retro_agents.run.distributed import Group
-
-
-class Half(Group):
-    """One of two processes; others: the values of the other one, given beforehand."""
-
-    def __init__(self, rank, others):
-        super().__init__()
-        self.rank, self.size, self.others = rank, 2, others
-
-    def gather(self, value):
-        return [value, self.others] if self.rank == 0 else [self.others, value]
 
 
 def steps_of(levels, progress, colours, ended):
@@ -53,15 +44,11 @@ def test_a_key_is_new_to_one_of_two_processes_only():
         (frames[:, part], {name: value[:, part] for name, value in rest.items()})
         for part in (slice(0, 1), slice(1, 2))
     ]
-    keys = []
-
-    class Recorder(Group):
-        def gather(self, value):
-            keys.append(value)
-            return [value]
-
+    alone = Mock(rank=0, size=1, gather=Mock(side_effect=lambda keys: [keys]))
     for images, other in halves:
-        Novelty().bonus(images, **other, group=Recorder())
+        Novelty().bonus(images, **other, group=alone)
+    keys = [call.args[0] for call in alone.gather.call_args_list]
     for rank, (images, other) in enumerate(halves):
-        found = Novelty().bonus(images, **other, group=Half(rank, keys[1 - rank]))
+        both = Mock(rank=rank, size=2, gather=lambda _: keys)
+        found = Novelty().bonus(images, **other, group=both)
         assert found[:, 0].tolist() == [row[rank] for row in NEW]

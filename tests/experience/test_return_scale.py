@@ -4,28 +4,18 @@ from retro_agents.experience.return_scale import ReturnScale, merged, moments_of
 from retro_agents.run.distributed import Group
 
 
-def slow_returns(rewards, ended, gamma):
-    """Every discounted sum of rewards since its episode began, environment by environment."""
-    sums = []
-    for n in range(rewards.shape[1]):
-        start = 0
-        for t in range(len(rewards)):
-            steps = range(start, t + 1)
-            sums.append(sum(gamma ** (t - k) * rewards[k, n] for k in steps))
-            if ended[t, n]:
-                start = t + 1
-    return np.array(sums)
-
-
 def test_rewards_are_divided_by_the_deviation_of_the_discounted_sums():
     rng = np.random.default_rng(0)
     rewards, ended = rng.normal(3.0, 2.0, size=(30, 4)), rng.random((30, 4)) < 0.1
     scale = ReturnScale(4, gamma=0.9)
     parts = [scale(rewards[t : t + 10], ended[t : t + 10], Group()) for t in (0, 10, 20)]
-    for number, part in enumerate(parts):
-        end = 10 * (number + 1)
-        deviation = slow_returns(rewards[:end], ended[:end], 0.9).std()
-        np.testing.assert_allclose(part, rewards[end - 10 : end] / deviation, rtol=1e-5)
+    sums, total = [], np.zeros(4)
+    for row, over in zip(rewards, ended, strict=True):
+        sums.append(row + 0.9 * total)
+        total = sums[-1] * ~over
+    for end, part in zip((10, 20, 30), parts, strict=True):
+        want = rewards[end - 10 : end] / np.std(sums[:end])
+        np.testing.assert_allclose(part, want, rtol=1e-5)
 
 
 def test_moments_of_parts_add_up_and_scaled_rewards_are_cut_off():

@@ -13,8 +13,7 @@ def test_sum_tree_finds_what_a_running_sum_finds(size):
     for _ in range(20):
         indices = rng.integers(size, size=12)
         values = rng.random(12) * (rng.random(12) < 0.7)
-        for index, value in zip(indices, values, strict=True):  # later duplicates win
-            leaves[index] = value
+        leaves[indices] = values  # later duplicates win
         tree.set(indices, leaves[indices])
         np.testing.assert_array_equal(tree.leaves, leaves)
         assert tree.total == pytest.approx(leaves.sum())

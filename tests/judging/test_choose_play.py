@@ -1,6 +1,7 @@
 """Which way to play is chosen, by a policy whose ways differ by more than chance."""
 
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -98,12 +99,9 @@ def test_the_new_checkpoint_plays_so_and_the_old_one_as_before(
 def test_what_was_played_is_shown_even_if_it_cannot_be_stored(
     fails, trained, tmp_path, monkeypatch, capsys
 ):
-    def full(*_):
-        raise UserError("full disk")
-
     _, agent = trained("ppo2")
     monkeypatch.setattr(f"{main.__module__}.returns_of", lambda *_, **__: np.array([[900.0]]))
-    monkeypatch.setattr(fails, full)
+    monkeypatch.setattr(fails, Mock(side_effect=UserError("full disk")))
     with pytest.raises(UserError, match="full disk"):
         main.__wrapped__([str(agent), "--out", str(tmp_path / "out")])
     assert "900" in capsys.readouterr().out

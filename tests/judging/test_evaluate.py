@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -130,20 +131,11 @@ def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, mon
     assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
 
 
-def refuses(error):
-    """A function that raises an error, whatever it is called with."""
-
-    def call(*_, **__):
-        raise error
-
-    return call
-
-
 @pytest.mark.parametrize("error", [errno.EPIPE, errno.ENOSPC, errno.EIO])
 def test_what_was_played_is_stored_even_if_it_cannot_be_printed(error, tmp_path, monkeypatch):
     """Into a pipe that nobody reads, on a full disk, on a terminal that is gone."""
     stream = io.StringIO()
-    stream.write = stream.flush = refuses(OSError(error, "x"))
+    stream.write = stream.flush = Mock(side_effect=OSError(error, "x"))
     stream.fileno = lambda: os.open(os.devnull, os.O_WRONLY)
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, stream)
@@ -157,7 +149,8 @@ def test_what_was_played_is_shown_even_if_it_cannot_be_stored(tmp_path, monkeypa
     monkeypatch.setattr(
         "retro_agents.judging.evaluate.play_level", lambda *_, **__: ([episode], [])
     )
-    monkeypatch.setattr("retro_agents.judging.evaluate.store", refuses(UserError("full disk")))
+    full = Mock(side_effect=UserError("full disk"))
+    monkeypatch.setattr("retro_agents.judging.evaluate.store", full)
     with pytest.raises(UserError, match="full disk"):
         main.__wrapped__(["random", "--levels", str(LEVEL), "--out", str(tmp_path / "out")])
     assert "900" in capsys.readouterr().out
@@ -167,7 +160,8 @@ def test_what_was_played_is_stored_if_its_film_fails_and_a_missing_extra_is_said
     tmp_path, monkeypatch, refused
 ):
     command = ["random", "--levels", str(LEVEL), "--video", "--out", str(tmp_path / "out")]
-    monkeypatch.setattr("retro_agents.judging.evaluate.film", refuses(UserError("no film")))
+    failing = Mock(side_effect=UserError("no film"))
+    monkeypatch.setattr("retro_agents.judging.evaluate.film", failing)
     assert refused(main, command, noisy=True) == "error: no film"
     assert json.loads((tmp_path / "out/result.json").read_text())["scores"]
     monkeypatch.setitem(sys.modules, "imageio", None)
@@ -178,7 +172,8 @@ def test_what_was_played_is_stored_if_its_film_fails_and_a_missing_extra_is_said
 
 def test_an_evaluation_that_cannot_begin_leaves_no_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", refuses(UserError("no")))
+    failing = Mock(side_effect=UserError("no"))
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_level", failing)
     for words in ([], ["--out", "some/where"]):
         with pytest.raises(SystemExit):
             main(["random", *words])

@@ -93,19 +93,11 @@ def test_a_try_is_recorded_whose_terminal_is_closed(backend, number, monkeypatch
     assert len(read_recording(file).pads) == 71
 
 
-def test_held_keys_are_buttons(window):
+def test_held_keys_are_buttons(window, monkeypatch):
     pygame, _ = window
-
-    class Keyboard:
-        def __getitem__(self, code):
-            return code in (pygame.K_RIGHT, pygame.K_x)
-
-    class Pygame:
-        class key:  # noqa: N801 (pygame's name)
-            get_pressed = Keyboard
-            key_code = staticmethod(pygame.key.key_code)
-
-    assert play.held(Pygame).nonzero()[0].tolist() == [B, RIGHT]
+    keys = {pygame.key.key_code(key): key in ("right", "x") for key in play.KEYS}
+    monkeypatch.setattr(pygame.key, "get_pressed", lambda: keys)
+    assert play.held(pygame).nonzero()[0].tolist() == [B, RIGHT]
 
 
 def test_one_level_of_a_split_is_followed_by_the_next():

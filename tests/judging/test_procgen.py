@@ -1,6 +1,7 @@
 import json
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -207,10 +208,8 @@ def test_a_second_evaluation_in_a_folder_is_refused(quickly, tmp_path, monkeypat
 
 
 def test_what_was_played_is_shown_even_if_it_cannot_be_stored(quickly, monkeypatch, capsys):
-    def full(*_, **__):
-        raise UserError("full disk")
-
     folder, _ = quickly
+    full = Mock(side_effect=UserError("full disk"))
     monkeypatch.setattr("retro_agents.judging.procgen.write_result", full)
     with pytest.raises(UserError, match="full disk"):
         main.__wrapped__([str(folder), "--policy", "random"])

@@ -1,6 +1,7 @@
 """A test of sight, on a toy whose pictures say everything."""
 
 from functools import partial
+from unittest.mock import Mock
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -114,39 +115,24 @@ def test_an_agent_that_looks_at_nothing_earns_the_same_in_all_three_ways():
 def test_all_ways_play_the_same_levels_where_there_are_more_levels_than_rows():
     settings, levels = EnvConfig(episode_steps=5), parse_levels("bramble-test")[:3]
     envs = partial(make_vec, levels, num_envs=2, config=settings)
-
-    class Waits:
-        def act(self, obs, **_):
-            return np.zeros(len(obs), np.int64)
-
-    sight = measure(Waits(), envs, episodes=4, seed=0, play="draw")
+    waits = Mock(act=lambda obs, **_: np.zeros(len(obs), np.int64))
+    sight = measure(waits, envs, episodes=4, seed=0, play="draw")
     played = [[one["level"] for one in sight.played[play]] for play in PLAYS]
     assert played[0] == played[1] == played[2] and len(set(played[0])) == 3
 
 
 def test_all_ways_play_the_levels_of_a_seed_that_decides_them():
-    def begun():
-        envs.append(Seeded(4))
-        return envs[-1]
-
-    class Seeded(Signs):
-        def reset(self, *, seed=None):
-            self.began = seed
-            return super().reset(seed=seed)
-
-    envs = []
-    measure(Reader(), begun, episodes=4, seed=3, play="draw")
-    assert [one.began for one in envs] == row_seeds(3, 1) * 3
+    envs = [Signs(4) for _ in PLAYS]
+    for one in envs:
+        one.reset = Mock(wraps=one.reset)
+    measure(Reader(), Mock(side_effect=envs), episodes=4, seed=3, play="draw")
+    assert [one.reset.call_args.kwargs["seed"] for one in envs] == row_seeds(3, 1) * 3
 
 
 def test_episodes_without_a_new_highest_return_are_cut():
-    left, right = 0, 1
+    left_right = np.array([0, 1])
     envs = make_vec(parse_levels("bramble-test")[:2], num_envs=2, config=EnvConfig())
-
-    def act(obs, *, starts):
-        return np.array([left, right])
-
-    played = play_episodes(act, envs, episodes=4, seed=0, patience=20)
+    played = play_episodes(lambda *_, **__: left_right, envs, episodes=4, seed=0, patience=20)
     envs.close()
     assert [one["l"] for one in played[:2]] == [20, 20]
     assert [one["level"] for one in played] == [str(one) for one in envs.levels for _ in (0, 1)]

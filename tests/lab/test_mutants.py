@@ -1,6 +1,7 @@
 import os
 import signal
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -61,10 +62,7 @@ def test_an_interruption_ends_the_tests_that_run(tmp_path, monkeypatch):
     says = "#!/bin/sh\necho $$ >pid\nsleep 1\nkill -ALRM $PPID\nsleep 60\n"
     monkeypatch.setattr(sys, "executable", str(program(tmp_path / "sleeper", says)))
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGALRM, Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         failing(tmp_path, ["tests"], limit_s=60.0)
     signal.signal(signal.SIGALRM, before)

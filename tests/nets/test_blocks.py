@@ -123,13 +123,10 @@ def test_group_norm_gives_each_group_of_channels_mean_0_and_deviation_1():
 def test_spectral_convolution_stretches_no_patch_and_has_pytorchs_gradient():
     layer, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)
     bias = layer.bias[:, None, None]
-
-    def largest():
-        return torch.linalg.matrix_norm(layer.weight.detach().flatten(1), ord=2)
-
     for _ in range(5):
+        largest = torch.linalg.matrix_norm(layer.weight.detach().flatten(1), ord=2)
         plain = functional.conv2d(x, layer.weight, padding=1)
-        torch.testing.assert_close(layer(x), plain / largest() + bias)
+        torch.testing.assert_close(layer(x), plain / largest + bias)
         layer.weight.data.add_(torch.randn(5, 3, 3, 3))  # now its vector is another one
     assert not [*layer.buffers()]  # so threads and a moving average share all that it has
     ours, x = SpectralConv(3, 5, 3, padding=1), torch.randn(2, 3, 8, 8)

@@ -189,7 +189,6 @@ def test_a_stem_halves_the_image_before_the_blocks(part):
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_with_attention_over_frames_an_encoder_sees_each_frame_alone(name):
-    torch.manual_seed(0)
     encoder = make_encoder(name, (6, 64, 64), parts=["frame-attention", "shifted"], frames=2)
     torch.manual_seed(0)
     alone = make_encoder(name, (3, 64, 64), parts=["shifted"])
@@ -202,7 +201,6 @@ def test_with_attention_over_frames_an_encoder_sees_each_frame_alone(name):
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_attention_starts_as_the_identity(name):
-    torch.manual_seed(0)
     plain = make_encoder(name, (4, 64, 64))
     torch.manual_seed(0)
     encoder = make_encoder(name, (4, 64, 64), parts=["attention"])

@@ -19,12 +19,12 @@ from retro_agents.run.config import replaced, to_dict
 IMAGE = (4, 84, 84)
 
 
-def checkpoint(folder, encoder, name="nature"):
+def checkpoint(folder, encoder):
     net = {f"encoder.{key}": value for key, value in encoder.state_dict().items()}
     save_checkpoint(
         folder / "checkpoints",
         agent="ppo2",
-        config={"encoder": name},
+        config={"encoder": "nature"},
         counters={"env_steps": 1},
         tensors={"net": net | {"head.policy.weight": torch.zeros(7, 512)}},
     )

@@ -4,6 +4,7 @@ import math
 import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
@@ -245,35 +246,18 @@ def test_objects_and_paths_cannot_be_saved(tmp_path):
 
 
 KILLED = """
-import os, sys, time, numpy as np
+import random, sys
 from pathlib import Path
-from retro_agents.run.checkpoint import save_checkpoint
-noise = np.random.default_rng(0).integers(0, 255, 4_000_000, dtype=np.uint8)
-for number in range(4):
-    said, says = os.pipe()
-    if not (child := os.fork()):
-        for step in range(1, 10_000):
-            save_checkpoint(Path(sys.argv[1]) / str(number), agent="rainbow", config={},
-                            counters={"env_steps": step}, tensors={}, arrays={"noise": noise})
-            os.write(says, b".")
-    begun = os.read(said, 1)
-    time.sleep(0.007 * number)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    os.close(says)
-    print(len(begun + os.read(said, 10_000)))
+from lab.attack.checkpoints import kill
+print(*(kill(random.Random(seed), Path(sys.argv[1]) / str(seed)) or "whole" for seed in range(4)))
 """
 
 
 def test_a_kill_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
-    for number, said in enumerate(in_python(KILLED, str(tmp_path)).stdout.split()):
-        folder = tmp_path / str(number)
-        found = load_checkpoint(folder)
-        assert found.counters["env_steps"] >= int(said)
-        assert len(found.arrays["noise"]) == 4_000_000
-        save(folder, 20_000)  # clears what the killed one left
+    assert in_python(KILLED, str(tmp_path)).stdout.split() == ["whole"] * 4
+    for folder in tmp_path.glob("*/run"):
+        save(folder, 1_000_000)  # clears what the killed one left
         assert all(p.name.startswith("step-") for p in folder.iterdir())
-    assert number == 3
 
 
 @pytest.mark.parametrize("agent", ["not_installed", "os", "json", "../x", "", "os.path"])
@@ -347,10 +331,8 @@ def test_every_file_is_on_the_disk_before_the_checkpoint_is_there(tmp_path, monk
     ("number", "says"), [("EIO", "; save elsewhere"), ("ENOSPC", "; free some space there, or")]
 )
 def test_advice_fits_what_is_wrong_with_the_disk(number, says, tmp_path, monkeypatch):
-    def fsync(_):
-        raise OSError(getattr(errno, number), number)
-
-    monkeypatch.setattr(os, "fsync", fsync)
+    failing = Mock(side_effect=OSError(getattr(errno, number), number))
+    monkeypatch.setattr(os, "fsync", failing)
     with pytest.raises(UserError, match=f"{number}{says}"):
         save(tmp_path, 1)
 

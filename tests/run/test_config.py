@@ -56,7 +56,7 @@ def presets(tmp_path: Path) -> Path:
     return folder
 
 
-def load(presets: Path, *argv: str) -> Small:
+def load(presets: Path | None, *argv: str) -> Small:
     return load_config(Small, list(argv), presets=presets, command="python -m small")
 
 
@@ -215,14 +215,11 @@ def test_help_explains_every_field(
 
 
 def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> None:
-    def load_without(*argv: str) -> Small:
-        return load_config(Small, list(argv), presets=None, command="python -m small")
-
-    assert load_without("--num-envs", "2").num_envs == 2
+    assert load(None, "--num-envs", "2").num_envs == 2
     with pytest.raises(UserError, match="unknown flag --preset"):
-        load_without("--preset", "x")
+        load(None, "--preset", "x")
     with pytest.raises(SystemExit):
-        load_without("--help")
+        load(None, "--help")
     assert "--preset" not in capsys.readouterr().out
 
 

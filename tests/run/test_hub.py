@@ -48,8 +48,7 @@ def hub(tmp_path, monkeypatch):
             if any(map(path.match, allow_patterns)):
                 shutil.copy(path, local_dir, follow_symlinks=False)
 
-    names = {"hf_hub_download": download, "snapshot_download": download_all}
-    module = SimpleNamespace(HfApi=Api, **names)
+    module = SimpleNamespace(HfApi=Api, hf_hub_download=download, snapshot_download=download_all)
     monkeypatch.setitem(sys.modules, "huggingface_hub", module)
     errors = SimpleNamespace(HTTPError=UnsentError)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)

@@ -1,6 +1,6 @@
 import math
 import sys
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -82,27 +82,25 @@ def test_tensorboard_gets_the_same_numbers_and_forgets_what_was_dropped(tmp_path
 
 
 def test_wandb_keeps_to_the_runs_folder_and_is_resumed(tmp_path, monkeypatch):
-    said: list[dict] = []
-    sink = SimpleNamespace(init=lambda **values: said.append(values), finish=lambda: None)
+    sink = Mock()
     monkeypatch.setitem(sys.modules, "wandb", sink)
     options = "project=mine entity=us group=g tags=a,b mode=offline"
     for resume_step in (None, 3):
         Metrics(tmp_path, track="wandb", track_with=options, resume_step=resume_step).close()
+    said = [call.kwargs for call in sink.init.call_args_list]
     assert [one.pop("resume") for one in said] == ["never", "allow"]
     assert said[0] == said[1] and said[0]["dir"] == str(tmp_path) and len(said[0]["id"]) == 16
     told = {"project": "mine", "entity": "us", "group": "g", "tags": ["a", "b"], "mode": "offline"}
     assert told.items() <= said[0].items()
     (tmp_path / "other").mkdir()
     Metrics(tmp_path / "other", track="wandb").close()
-    assert said[2]["id"] != said[0]["id"]
+    assert sink.init.call_args.kwargs["id"] != said[0]["id"]
 
 
 @pytest.mark.parametrize("name", ["wandb", "trackio", "mlflow"])
 def test_a_tracker_that_does_not_begin_is_one_line(tmp_path, monkeypatch, name):
-    def init(*_, **__):
-        raise RuntimeError("api_key not configured\n(no-tty)")
-
-    monkeypatch.setitem(sys.modules, name, SimpleNamespace(init=init, set_tracking_uri=init))
+    fails = Mock(side_effect=RuntimeError("api_key not configured\n(no-tty)"))
+    monkeypatch.setitem(sys.modules, name, Mock(init=fails, set_tracking_uri=fails))
     says = rf"{name} does not begin \(api_key not configured \(no-tty\)\): log in"
     with pytest.raises(UserError, match=says):
         Metrics(tmp_path, track=name)
@@ -110,12 +108,9 @@ def test_a_tracker_that_does_not_begin_is_one_line(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("failing", ["log", "finish"])
 def test_a_tracker_that_fails_later_is_one_warning(tmp_path, monkeypatch, capsys, failing):
-    def fail(*_, **__):
-        raise ConnectionError("no\nnetwork")
-
-    calls = {"log": lambda _, step: None, "finish": lambda: None, failing: fail}
-    tracker = SimpleNamespace(**calls)
-    monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(begin=lambda *_: tracker))
+    mine = Mock()
+    getattr(mine.begin.return_value, failing).side_effect = ConnectionError("no\nnetwork")
+    monkeypatch.setitem(sys.modules, "mine", mine)
     with Metrics(tmp_path, track="mine:begin") as metrics:
         metrics.log(1, {"loss": 0.5})
         metrics.log(2, {"loss": 0.25})
@@ -124,12 +119,7 @@ def test_a_tracker_that_fails_later_is_one_warning(tmp_path, monkeypatch, capsys
 
 
 def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, monkeypatch):
-    said: list[tuple[str, object]] = []
-    sink = SimpleNamespace(
-        init=lambda **values: said.append(("init", values)),
-        log=lambda values, step: said.append((f"log {step}", values)),
-        finish=lambda: said.append(("finish", None)),
-    )
+    sink = Mock()
     monkeypatch.setitem(sys.modules, "trackio", sink)
     config = {"run": {"seed": 3}}
     returns = {"mean_return": 7.0, "min_return": 2.25, "max_return": 9.0}
@@ -143,12 +133,12 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, mo
         log.log(6, 1, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "progress": 0.75})
         log.log(7, 0, EPISODE | {"r": 4.0, "level": "Bramble:B.Act1", "finished": True})
         metrics.log(8, {"loss": 0.25, "sight/blind": 3.0})
-    names = [name for name, _ in said]
-    assert names == ["init", "log 4", "log 8", "finish"]
-    given = dict(said[0][1])  # type: ignore[call-overload]
+    assert [name for name, *_ in sink.mock_calls] == ["init", "log", "log", "finish"]
+    assert [call.kwargs["step"] for call in sink.log.call_args_list] == [4, 8]
+    given = sink.init.call_args.kwargs
     assert given.pop("name").startswith(f"{tmp_path.name}-")
     assert given == {"project": PROJECT, "config": config, "resume": "never"}
-    last = dict(said[2][1])  # type: ignore[call-overload]
+    (last,) = sink.log.call_args.args
     assert last.pop("time/steps_per_second") > 0
     assert last == {
         "train/loss": 0.25,

@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import imageio.v3 as imageio
 import numpy as np
@@ -85,14 +86,7 @@ def test_every_label_is_in_the_legend(runs, tmp_path, monkeypatch):
 def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, monkeypatch, capsys):
     main([*map(str, runs), "--label", "a", "a", "--out", str(tmp_path / "c.png")])
     assert capsys.readouterr().out.strip() == str(tmp_path / "c.png")
-    drawn: list[list[str]] = []
-    windows: list[int] = []
-
-    def draw(curves, *_, window, **__):
-        drawn.append([*curves])
-        windows.append(window)
-
-    monkeypatch.setattr("retro_agents.run.plot.plot_curves", draw)
+    monkeypatch.setattr("retro_agents.run.plot.plot_curves", draw := Mock())
     for name in ("a", "b"):
         shutil.copytree(runs[0], tmp_path / name / "training")
     paths = [str(tmp_path / name / "training") for name in ("a", "b")]
@@ -101,7 +95,9 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, mon
     main([*paths, "--label", "c", "c", "--column", "loss"])
     monkeypatch.chdir(runs[0])
     main(["."])
+    drawn = [[*call.args[0]] for call in draw.call_args_list]
     assert drawn == [["seed-0", "seed-1"], paths, ["c"], ["seed-0"]]
+    windows = [call.kwargs["window"] for call in draw.call_args_list]
     assert windows == [20, 20, 1, 20]  # the rows of metrics.csv are means already
 
 

@@ -44,11 +44,11 @@ def plain_configs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("retro_agents.run.folder.to_dict", lambda config: {})
 
 
-def loop(run: Run, *, steps: int = 3) -> list[int]:
+def loop(run: Run) -> list[int]:
     """Take all steps -> those at which a multiple of ten was due."""
     due: list[int] = []
     while run.goes_on():
-        run.training.env_steps += steps  # type: ignore[misc]
+        run.training.env_steps += 3  # type: ignore[misc]
         due += [run.training.env_steps] if run.due(10) else []
         run.after([], {"steps": float(run.training.env_steps)})
     return due

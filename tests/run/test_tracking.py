@@ -2,6 +2,7 @@
 
 import sys
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,21 +12,11 @@ from retro_agents.run.tracking import begin
 
 @pytest.fixture
 def mlflow(monkeypatch):
-    said = []
-
-    def note(name, answer=None):
-        def call(*words, **values):
-            said.append((name, *words, *values.items()))
-            return answer
-
-        return call
-
-    begun = SimpleNamespace(info=SimpleNamespace(run_id="r7"))
-    names = ("set_tracking_uri", "set_experiment", "log_params", "log_metrics", "end_run")
-    calls = {name: note(name) for name in names} | {"start_run": note("start_run", begun)}
-    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(**calls))
+    module = Mock()
+    module.start_run.return_value.info.run_id = "r7"
+    monkeypatch.setitem(sys.modules, "mlflow", module)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return said
+    return module
 
 
 def test_mlflow_keeps_to_the_runs_folder_and_is_resumed(mlflow, tmp_path):
@@ -34,12 +25,13 @@ def test_mlflow_keeps_to_the_runs_folder_and_is_resumed(mlflow, tmp_path):
     tracker.log({"loss": 0.5}, step=4)
     tracker.finish()
     begin("mlflow", tmp_path, config=config, resumes=True)
-    names = [name for name, *_ in mlflow]
+    names = [name for name, *_ in mlflow.mock_calls]
     assert names[2:6] == ["start_run", "log_params", "log_metrics", "end_run"]
-    assert mlflow[0][1] == f"sqlite:///{tmp_path}/mlflow.db"
-    assert mlflow[2][2] == ("tags", {"a": "", "b": "", "group": "g"})
-    assert mlflow[3][1] == {"gamma": 0.9, "run.seed": 3}
-    assert mlflow[-1] == ("start_run", ("run_id", "r7"))
+    mlflow.set_tracking_uri.assert_called_with(f"sqlite:///{tmp_path}/mlflow.db")
+    begun, resumed = (call.kwargs for call in mlflow.start_run.call_args_list)
+    assert begun["tags"] == {"a": "", "b": "", "group": "g"} and resumed == {"run_id": "r7"}
+    mlflow.log_params.assert_called_once_with({"gamma": 0.9, "run.seed": 3})
+    assert names[-1] == "start_run"
 
 
 def test_trackio_resumes_the_run_of_the_folder_and_not_of_another_of_its_name(

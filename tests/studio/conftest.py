@@ -4,7 +4,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -78,7 +78,6 @@ def studio(tmp_path, monkeypatch):
     monkeypatch.setattr(app, "PAGE", page)
     monkeypatch.setattr(index, "EVERY", 0.05)
     monkeypatch.setattr(index, "LONGEST", 0.05)
-    ends: list[Callable[[], None]] = []
 
     def serve(root):
         listener = listening(0)
@@ -86,14 +85,9 @@ def studio(tmp_path, monkeypatch):
         server = server_of(app.app_of(root, exports=tmp_path, token=TOKEN))
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
-
-        def end():
-            server.should_exit = True
-            thread.join()
-
-        ends.append(end)
+        ends.callback(thread.join)  # after what comes next
+        ends.callback(setattr, server, "should_exit", True)
         return Client(port)
 
-    yield serve
-    for end in ends:
-        end()
+    with ExitStack() as ends:
+        yield serve

@@ -1,6 +1,5 @@
 """Who writes to a run, and how it is stopped."""
 
-import errno
 import os
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,10 +87,6 @@ def test_a_stop_that_failed_may_be_asked_for_again(tmp_path):
             app.Studio(tmp_path, tmp_path).stop_once("one")
 
 
-def forbidden(path):
-    raise PermissionError(errno.EACCES, "Permission denied", path)
-
-
 @pytest.mark.parametrize("contained", [True, False])
 @pytest.mark.parametrize("held", [True, False])
 def test_a_writer_outside_the_container_or_of_another_user_is_not_known(
@@ -100,7 +96,7 @@ def test_a_writer_outside_the_container_or_of_another_user_is_not_known(
     known = {} if contained else {run.stat().st_ino: [0]}
     monkeypatch.setattr(writers, "sees_all", lambda: not contained)
     monkeypatch.setattr(writers, "locks", lambda: known)
-    monkeypatch.setattr(os, "scandir", forbidden)
+    monkeypatch.setattr(os, "scandir", Mock(side_effect=PermissionError))
     with alone_in(run) if held else nullcontext():
         assert writers.writer_of(run, known) == (writers.UNKNOWN if held else 0)
         with pytest.raises(UserError, match="does not say which" if held else "no process"):

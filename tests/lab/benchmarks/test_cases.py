@@ -66,7 +66,6 @@ def call(monkeypatch, words):
     monkeypatch.setattr(sys, "argv", ["some", *words.split()])
     main = benchmark(
         *("some", None, ["a-1", "a-2", "b"]),
-        table=lambda repeats, options: median_cases(repeats),
         here=lambda case, options: {"ms": 10 * options.seconds},
         measure=measure,
         repeats=2,
