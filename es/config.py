@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from retro_agents.contract.envs import EnvSettings
-from retro_agents.games.families import TRAINING, env_settings
+from retro_agents.games.families import TRAINING, env_settings, level_names, of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, check
 from retro_agents.nets.parts import EncoderName
@@ -67,6 +67,12 @@ class ESConfig:
         check(self)
         if self.run.rotate_every != 0:
             raise UserError("levels are drawn anew for each generation; leave rotate_every at 0")
+        games = level_names(self.run.levels) if of_procgen(self.run.levels) else []
+        if 0 < self.levels_per_generation < len(games):
+            raise UserError(
+                "--levels-per-generation is for platform games; every generation plays all games "
+                "of Procgen: give 0"
+            )
 
 
 Config = ESConfig

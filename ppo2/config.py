@@ -39,7 +39,7 @@ class PPO2Config:
 
     self_imitation: NonNegative = learning(0.0, "switch", group="What is learned from")
     """Weight of self-imitation: after each rollout also learn actions of earlier episodes that
-    returned more than is expected now; 0: none."""
+    returned more than is expected now, without augmentation or dropout; 0: none."""
     self_imitation_batches: Count = learning(4, only_with="self_imitation")
     """Minibatches of earlier steps after each rollout, each as large as one of the rollout."""
     self_imitation_size: Count = memory(200_000, "fixed", only_with="self_imitation")

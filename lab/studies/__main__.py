@@ -29,6 +29,8 @@ from retro_agents.sweeps.launcher import left, work
 from retro_agents.sweeps.study import Kind, Study, read_study, shell_words
 
 HERE = Path(__file__).parent
+OF_RUNS = ("--levels", "--run-dir", "--seed", "--timesteps")
+"""Flags that a study gives to each of its runs."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,10 @@ def asked(config: StudyConfig) -> Study:
         raise UserError(f"--inputs {' '.join(config.inputs)}: expected NAME=PATH of each")
     for name in given.keys() - study.inputs.keys():
         raise UserError(f"study {config.study} has no input {name!r}: {', '.join(study.inputs)}")
+    further = shell_words(config.flags)
+    for word in further:
+        if word.partition("=")[0].replace("_", "-") in OF_RUNS:
+            raise UserError(f"--flags {word}: the study itself sets that for each run")
     changed: dict[str, Any] = {"inputs": study.inputs | given}
     for name in ("levels", "seeds", "steps"):
         if value := getattr(config, name):
@@ -76,9 +82,7 @@ def asked(config: StudyConfig) -> Study:
                 )
             changed[name] = value
     changed["kinds"] = {
-        name: msgspec.structs.replace(
-            kind, flags=tuple(map(shlex.quote, (*kind.words, *shell_words(config.flags))))
-        )
+        name: msgspec.structs.replace(kind, flags=tuple(map(shlex.quote, (*kind.words, *further))))
         for name, kind in study.kinds.items()
     }
     return msgspec.structs.replace(study, **changed)

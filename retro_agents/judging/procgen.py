@@ -80,6 +80,8 @@ class EvaluateConfig:
                 f"--episodes {self.episodes} cannot be divided evenly among 2 to {SIDE_BY_SIDE} "
                 "environments: give another number, such as 200"
             )
+        if self.test_levels != "auto" and "test" not in self.levels:
+            raise UserError("--test-levels has no effect without --levels test: leave it out")
         if self.sight and self.policy == "random":
             raise UserError("--policy random uses no frames: leave out --sight")
         if self.play and self.policy == "random":

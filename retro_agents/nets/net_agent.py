@@ -123,8 +123,16 @@ class NetAgent(Generic[Net, Config]):
             self.load_weights(saved)
 
     def load_weights(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's weights. Raises UserError if its agent or its net is another one."""
+        """Take a checkpoint's weights. Raises UserError if its agent, its games or its net
+        are others."""
         theirs, ours = flat(saved.of(self.name).config), flat(to_dict(self.config))
+        configs: list[Any] = [saved.config_as(type(self.config)), self.config]
+        specs = [config.env.spec() for config in configs]
+        if specs[0].family != specs[1].family:
+            raise UserError(
+                f"{saved.folder} was trained on other games than this run's; give levels of "
+                f"{specs[0].family}"
+            )
         check_encoder(theirs, ours, source=saved.folder)
         here = places(self.config)
         shape = {name: theirs[name] for name in fields(self.config, "shape") if name in theirs}
@@ -135,8 +143,6 @@ class NetAgent(Generic[Net, Config]):
             and takes_effect({**ours, **shape}, here[name])
         ]
         self.take(saved.tensors["net"], saved.folder, flags=flags)
-        configs: list[Any] = [saved.config_as(type(self.config)), self.config]
-        specs = [config.env.spec() for config in configs]
         seen, sees = ((spec.channels, spec.steps_back) for spec in specs)
         if seen != sees:  # the weights alone would fit
             raise UserError(

@@ -67,7 +67,9 @@ def check_fit(parts: Sequence[str], *, pool: bool) -> None:
             "pool-first out"
         )
     if "max-pool" in parts and pool:
-        raise UserError("--encoder-parts max-pool replaces --pool: leave one of them out")
+        raise UserError(
+            "--encoder-parts max-pool replaces --pool: give --no-pool, or leave max-pool out"
+        )
     if "weight-standardisation" in parts and "group-norm" not in parts:
         raise UserError(
             "--encoder-parts weight-standardisation needs group-norm behind it, without which the "

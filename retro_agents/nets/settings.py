@@ -41,8 +41,8 @@ class NetSettings:
         parse_parts(self.encoder_parts, self.encoder)
         if self.encoder == "data-efficient" and (self.widths or self.pool):
             raise UserError(
-                "--encoder data-efficient has a fixed size: leave out --widths and --pool, or give "
-                "another encoder"
+                "--encoder data-efficient has a fixed size: give --widths '' --no-pool, or another "
+                "encoder"
             )
 
 

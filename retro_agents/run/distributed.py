@@ -49,10 +49,14 @@ class Group:
             gradient.copy_(mean.view_as(gradient))
 
     def share(self, num_envs: int) -> slice:
-        """This process's equal share of the environments. Raises UserError if there is none."""
+        """This process's equal share of the environments. Raises UserError if several processes
+        have none."""
         share, rest = divmod(num_envs, self.size)
-        if rest or not share:
-            raise UserError(f"--num-envs {num_envs} cannot be divided among {self.size} processes")
+        if self.size > 1 and (rest or not share):
+            raise UserError(
+                f"--num-envs {num_envs} cannot be divided among {self.size} processes: give a "
+                f"multiple of {self.size}"
+            )
         return slice(self.rank * share, (self.rank + 1) * share)
 
     def gather(self, value: Any) -> list[Any]:

@@ -89,6 +89,11 @@ class SweepConfig:
             raise UserError(f"--pbt runs with --engine ray, not {self.engine}: leave --engine out")
         if self.pbt and self.population < 2:
             raise UserError("--population 1: a population has 2 runs or more")
+        if self.pbt and self.ray_address and self.jobs:
+            raise UserError(
+                "--jobs has no effect on a population on a cluster, which all of its cores train: "
+                "leave it out"
+            )
         if self.ray_address and self.engine != "ray":
             raise UserError(f"--ray-address is for --engine ray, not {self.engine}")
 

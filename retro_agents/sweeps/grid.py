@@ -101,6 +101,8 @@ def further(config: SweepConfig) -> list[str]:
     """The words of --flags. Raises UserError if the sweep itself sets one of them for each run."""
     words = shell_words(config.flags)
     given = {*fields(RunSettings, "launch"), "preset", "config"}
+    given |= {name for name in ("levels", "timesteps") if getattr(config, name)}
+    given |= {"checkpoint_every"} if config.pbt else set()
     given |= {field_of(word) for word in (*config.grid, *config.pbt, *config.search)}
     for word in words:
         if word.startswith("--") and {field_of(word), field_of(word).removeprefix("no_")} & given:

@@ -26,6 +26,7 @@ EVERY = [
     (["--device", "tpu"], "device"),
     (["--num-envs", str(10**8)], "no memory for 100,000,000 environments"),
     (["--image-height", str(10**6), "--image-width", str(10**6)], "no memory for"),
+    (["--frame-stack", str(10**9)], "expected a whole number from 1 to 256"),
 ]
 RND_BY_RUNS = [
     *("--rnd", "0.1", "--recurrent", "gru", "--sequence-steps", "4", "--rollout-steps", "4"),
@@ -87,7 +88,7 @@ OWN = {
         (["--recurrent", "gru"], "sequence-steps"),
         (["--learning-rate-schedule", "falling"], "schedule"),
         (["--encoder", "nature", "--widths", "8,16"], "three widths"),
-        (["--encoder", "data-efficient", "--widths", "8,16,16"], "has a fixed size"),
+        (["--preset", "adapt", "--encoder", "data-efficient"], "give --widths '' --no-pool"),
         (["--sight-episodes", "17"], "give another number"),
         (RND_BY_RUNS, "--rnd learns"),
         (["--adam-epsilon", "0"], "--adam-epsilon 0.0: expected a finite number above 0"),
@@ -157,6 +158,7 @@ OWN = {
         JUDGED,
         HUGE,
         (["--minibatches", "5"], "multiple"),
+        (["--num-envs", "0"], "give one or more of each"),
         (["--critic", "untrained"], "--update penalty"),
         (["--encoder", "impala", "--encoder-parts", "batch-norm"], "--update penalty"),
         (["--adam-epsilon", "0"], "--adam-epsilon 0.0: expected a finite number above 0"),

@@ -118,6 +118,13 @@ def test_without_flags_the_shipped_policys_connected_layer_is_searched_on_all_le
     assert set(plan.turns.tolist()) == set(range(len(level_names("bramble-train"))))
 
 
+def test_games_of_procgen_are_not_drawn():
+    few = ["--levels", "procgen:maze,heist", "--levels-per-generation"]
+    with pytest.raises(UserError, match=r"plays all games of Procgen: give 0"):
+        parse([*few, "1"])
+    assert parse([*few, "2"]).levels_per_generation == 2
+
+
 def test_what_is_left_of_a_generation_is_reckoned_from_the_episodes_that_have_ended():
     plan = Plan(0, 2, pairs=4, slots=(0, 1), evaluates=True)
     said = so_far(plan, 6, playing=4, seconds=60.0)  # 2 have ended, 8 are left

@@ -175,6 +175,8 @@ def test_evaluations_of_other_sets_levels_episodes_and_seeds_are_all_kept(quickl
 def test_an_evaluation_of_no_levels_is_refused(quickly, refused):
     folder, judge = quickly
     assert "--levels needs a value" in refused(judge, "--levels")
+    said = refused(judge, "--levels", "train", "--test-levels", "unseen")
+    assert "--test-levels has no effect without --levels test" in said
     assert not (folder / "evaluations").exists()
 
 

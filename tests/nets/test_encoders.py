@@ -70,7 +70,7 @@ def test_widths_and_pooling_are_as_told(name, options, features):
         ("nature", {}, "images of 36x20 pixels are too small"),
         ("data-efficient", {}, "images of 36x20 pixels are too small"),
         ("impala", {"parts": ["pool-first"]}, "--pool"),
-        ("impala", {"parts": ["max-pool"], "pool": True}, "leave one of them out"),
+        ("impala", {"parts": ["max-pool"], "pool": True}, "give --no-pool"),
         ("impala", {"parts": ["spectral-norm", "separable"]}, "same layers as separable"),
         ("impala", {"parts": ["group-norm", "batch-norm"]}, "same layers as batch-norm"),
         ("xresnet", {"parts": ["weight-standardisation"]}, "add group-norm"),

@@ -90,6 +90,8 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
             {"frames": "0,-3"},
             "other frames than this run's; give --frames 0,-1$",
         ),
+        ({"levels": "bramble-train"}, {"levels": "procgen:coinrun"}, "give levels of retro$"),
+        ({"levels": "procgen:maze"}, {"levels": "bramble-train"}, "give levels of procgen$"),
         (
             {"recurrent": "none"},
             {"recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 8},
@@ -110,8 +112,8 @@ def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
         ({"noisy": True}, {"noisy": False}, "give --noisy$"),
     ],
     ids=[
-        *("strides", "pool", "parts", "colour", "frames", "effect", "with rnd", "without rnd"),
-        *("one value of two", "with noise", "without noise"),
+        *("strides", "pool", "parts", "colour", "frames", "retro", "procgen", "effect"),
+        *("with rnd", "without rnd", "one value of two", "with noise", "without noise"),
     ],
 )
 def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs, ours, said):

@@ -1,9 +1,11 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 import torch
 import torch.distributed as dist
 
+from retro_agents.ground.errors import UserError
 from retro_agents.run.distributed import Group, joined
 from tests.runs import in_two_processes
 
@@ -16,6 +18,15 @@ def learn_once():
         assert weight.grad.tolist() == [2.0, 2.0, 2.0]
     threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
     assert not [name for name in threads if "gloo" in name], threads
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_environments_that_two_processes_cannot_share_are_refused(count):
+    group = Group()
+    group.size = 2
+    assert group.share(4) == slice(0, 2)
+    with pytest.raises(UserError, match="give a multiple of 2"):
+        group.share(count)
 
 
 def test_a_group_that_ended_leaves_no_threads_to_abort_the_exit():

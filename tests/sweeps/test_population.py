@@ -64,6 +64,7 @@ SHARED = "runs that .* must share it"
         ("impala", "--actors 2 --num-envs 4", "gamma=0.9:0.99", "take no --actors"),
         ("ppo2", "--track wandb", "gamma=0.9:0.99", "take no --track"),
         ("ppo2", "--num-checkpoints 5", "gamma=0.9:0.99", "take no --num-checkpoints"),
+        ("ppo2", "--checkpoint-every 9", "gamma=0.9:0.99", "the sweep itself sets that"),
         ("ppo2", "--num-envs 0", "gamma=0.9:0.99", "need a number of environments"),
         # What a checkpoint fixes is no value to move.
         ("ppo2", "", "num_envs=2:4", SHARED),

@@ -72,7 +72,7 @@ class ProcgenConfig:
         if self.start_level + self.num_levels > LAST_LEVEL:
             raise UserError(f"levels end at {LAST_LEVEL}: give a lower --start-level or fewer")
         if self.distribution_mode == "exploration" and self.num_levels:
-            raise UserError("exploration mode has one fixed level: leave --num-levels out")
+            raise UserError("exploration mode has one fixed level: give --num-levels 0")
 
     def spec(self) -> EnvSpec:
         """What agents need to know about these settings."""

@@ -17,6 +17,8 @@ from retro_agents.run.fields import field, fields, machine, rules, shape
 SEVEN = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
 Frames = Annotated[int, Meta(ge=1, le=255, description="a whole number from 1 to 255")]
 """The engine counts a step's frames in a byte."""
+Stack = Annotated[int, Meta(ge=1, le=256, description="a whole number from 1 to 256")]
+"""As far back as Procgen's frames."""
 ACTIONS = {7: SEVEN, 10: (*SEVEN, "", "LEFT B", "RIGHT B")}
 """Buttons that each action holds: the contest's seven actions, and the winner's ten."""
 
@@ -43,7 +45,7 @@ class EnvConfig:
     """Width of an observation in pixels."""
     colour: Literal["grey", "rgb"] = shape("grey")
     """Channels of a frame: grey has one, rgb three."""
-    frame_stack: Count = shape(4)
+    frame_stack: Stack = shape(4)
     """Frames in an observation, oldest first along the channels."""
     backend: Literal["native", "emulator"] = machine("native", "contest", group="The environment")
     """How BrambleDash is played: natively, which is many times faster, or in the emulator. Both are

@@ -134,6 +134,7 @@ def test_runs_that_could_not_be_stored_are_not_made(tmp_path, monkeypatch, refus
         (["es", "--inputs", "begin=a"], "study es has no input 'begin': start"),
         (["es", "--inputs", "start=/no/such", "--only", "search"], "no start at /no/such; give"),
         (["jerk-search", "--steps", "1000"], "--steps has no effect: these kinds of jerk-search"),
+        (["FILE.yaml", "--flags=--seed=7"], "--flags --seed=7: the study itself sets that"),
         (["FILE.yaml", "--write"], "--write stores the project's own studies"),
     ],
 )
