@@ -84,13 +84,34 @@ def test_a_pages_code_runs(page, monkeypatch, tmp_path):
                 run_line(line)
 
 
-def test_a_folder_of_the_tutorials_is_made_by_one_command():
+def folder_made(line: str) -> tuple[str, str] | None:
+    """The folder that a trainer, a sweep or a contest makes, and its command without remarks."""
+    words = line.partition(" #")[0].split()
+    command = re.sub(
+        r"(?:python -m (\w+)\.train|mpirun .*(es)/master\.py)\b", r"train \1\2", " ".join(words)
+    )
+    command = command.removeprefix("retro-agents ")
+    found = re.search(r"\b(?:train|clone|sweep|contest run) .*--(?:run-dir|out)[ =](\S+)", command)
+    default = re.match(r"(?:train|(contest) run .*--agent) (\w+)", command)
+    if {"--resume", "--help"} & {*words} or not (found or default):
+        return None
+    if found:
+        return found[1], command
+    return "/".join(filter(None, ("runs", *default.groups()))), command
+
+
+def test_a_folder_is_made_by_one_command(monkeypatch):
+    """Who reads two pages may run the commands of both: a folder is never overwritten."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    from extension.links import PAGES as READMES
+
+    others = [BLOCK.findall((ROOT / name).read_text(encoding="utf-8")) for name in READMES]
     made = defaultdict(set)
-    for page, blocks in PAGES.items():
-        for line in "".join(code for _, code in blocks).replace("\\\n", "").splitlines():
-            found = re.search(r"(?:train|sweep) .* --(?:run-dir|out)[ =](\S+)", line)
-            if found and page.startswith(("start/", "tutorials/")) and "--resume" not in line:
-                made[found[1]].add(line)
+    for language, code in itertools.chain(*PAGES.values(), *others):
+        if language in ("", "sh", "bash"):
+            for line in code.replace("\\\n", "").splitlines():
+                if folder := folder_made(line):
+                    made[folder[0]].add(folder[1])
     assert made and not [commands for commands in made.values() if len(commands) > 1]
 
 
