@@ -74,9 +74,9 @@ def replay(season: Season, act: str, masks: Sequence[int], *, seed: int) -> Run:
         games.advance()
         over = bool(game["terminated"] or game["truncated"])
         if over:
-            ended.append(env.rows.episode(0))
+            ended.append(env.episode())
     if not over:
-        ended.append(env.rows.episode(0))
+        ended.append(env.episode())
     returns = [float(one["r"]) for one in ended]
     finished = sum(bool(one["finished"]) for one in ended)
     score = sum(returns) / len(returns)

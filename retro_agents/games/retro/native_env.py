@@ -106,6 +106,10 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         obs = rows.games.observations[0].copy()
         return obs, float(game["gain"]) * self.scale, terminated, truncated, info
 
+    def episode(self) -> dict[str, Any]:
+        """The record of the episode so far, see `episode_record`."""
+        return self.rows.episode(0)
+
     def render(self) -> np.ndarray | None:
         """The current screen, uint8 [224, 320, 3]; None without a render_mode, as in Gymnasium."""
         return self.rows.games.screen(0) if self.render_mode else None
