@@ -21,6 +21,22 @@ from retro_agents.ground.errors import UserError
 PATIENCE = timedelta(days=1)
 """Time that processes wait for rank 0, which alone evaluates, films and saves. PyTorch's own
 is 10 minutes on GPUs and 30 on CPUs."""
+LOST = ("closed by peer", "reset by peer", "Broken pipe")
+"""Parts of gloo's messages about a process that has ended."""
+
+
+@contextlib.contextmanager
+def all_there() -> Iterator[None]:
+    """Raises UserError if another process ends while the block waits for it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not any(words in str(error) for words in LOST):
+            raise
+        raise UserError(
+            "another process of this run has ended: see what it said, or whether it lacked memory; "
+            "--resume continues from the last checkpoint"
+        ) from None
 
 
 @final
@@ -35,7 +51,8 @@ class Group:
     def sum(self, tensor: Tensor) -> Tensor:
         """The tensor, summed over all processes, in place."""
         if self.active:
-            dist.all_reduce(tensor)
+            with all_there():
+                dist.all_reduce(tensor)
         return tensor
 
     def average_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
@@ -64,7 +81,8 @@ class Group:
         values: list[Any] = [value]
         if self.active:
             values = [None] * self.size
-            dist.all_gather_object(values, value)
+            with all_there():
+                dist.all_gather_object(values, value)
         return values
 
     def any(self, here: bool) -> bool:

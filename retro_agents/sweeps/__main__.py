@@ -5,6 +5,7 @@ python -m retro_agents.sweeps --agent ppo2 --preset fast --pbt gamma=0.9:0.999 -
 """
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -50,10 +51,12 @@ def player(config: SweepConfig) -> Iterator[dict[str, Any]]:
     with ray_on(config.ray_address, cpus=config.at_once, runtime_env=project) as ray:
         task, begun = ray.remote(play), list[Any]()
 
-        def there(*arguments: Any, threads: int, stopping: object) -> None:
-            begun.append(task.remote(*arguments, threads=threads))
+        def there(*arguments: Any, threads: int, stopping: threading.Event) -> None:
+            begun.append(mine := task.remote(*arguments, threads=threads))
+            if stopping.is_set():  # `stop` may have come before
+                ray.cancel(mine)
             try:
-                ray.get(begun[-1])
+                ray.get(mine)
             except ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, UserError):
                     raise error.cause from None

@@ -33,6 +33,27 @@ def test_a_group_that_ended_leaves_no_threads_to_abort_the_exit():
     in_two_processes(learn_once)
 
 
+def wait_for_one_that_ends(wait):
+    with joined("cpu"):
+        ask_all()  # until both have joined
+        if Group().rank:
+            with pytest.raises(UserError, match="another process of this run has ended"):
+                wait()
+
+
+def sum_up():
+    Group().sum(torch.ones(3))
+
+
+def ask_all():
+    Group().any(False)
+
+
+@pytest.mark.parametrize("wait", [sum_up, ask_all])
+def test_a_process_that_ends_is_one_line_in_the_others(wait):
+    in_two_processes(wait_for_one_that_ends, wait)
+
+
 def test_processes_wait_for_one_that_evaluates_longer_than_pytorch_lets_them(monkeypatch):
     given = {"timeout": dist.default_pg_timeout}
     monkeypatch.setenv("WORLD_SIZE", "2")

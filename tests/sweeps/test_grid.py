@@ -7,9 +7,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.image
 import pytest
@@ -17,7 +19,7 @@ import pytest
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import store
 from retro_agents.run.config import flat, to_dict
-from retro_agents.sweeps.__main__ import asked, main
+from retro_agents.sweeps.__main__ import asked, main, player
 from retro_agents.sweeps.config import PLANS, SweepConfig, read_plan
 from retro_agents.sweeps.grid import (
     Scores,
@@ -209,6 +211,22 @@ def test_a_grid_runs_on_a_ray_cluster_where_a_run_that_fails_is_named(
     said = capsys.readouterr()
     assert stop.value.code == 2 and said.err.count("\n") == 1 and "2 of 2 failed" in said.err
     assert said.out.count("toy.train failed; see ") == 2
+
+
+def test_a_run_that_begins_on_ray_as_the_sweep_is_stopped_is_cancelled(monkeypatch):
+    cancelled, begun = [], iter(("first", "second"))
+    ray = SimpleNamespace(
+        remote=lambda play: SimpleNamespace(remote=lambda *_, **__: next(begun)),
+        get=lambda run: None,
+        cancel=cancelled.append,
+    )
+    monkeypatch.setattr("retro_agents.sweeps.__main__.ray_on", lambda *_, **__: nullcontext(ray))
+    stopping = threading.Event()
+    with player(asked(["--agent", "toy", "--grid", "gamma=1", "--engine", "ray"])) as functions:
+        functions["play"](threads=1, stopping=stopping)
+        stopping.set()
+        functions["play"](threads=1, stopping=stopping)
+    assert cancelled == ["second"]
 
 
 def test_a_killed_sweep_goes_on_and_its_table_has_the_deviations_of_one_seed(tmp_path):
