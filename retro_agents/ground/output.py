@@ -6,7 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, final
+from typing import IO, Any, TextIO, final
+
+MOST_READ = 1 << 16
+"""Bytes of a process's output in which its last line is looked for."""
 
 
 @final
@@ -47,6 +50,13 @@ def printable(text: str) -> str:
     """Text in which control characters, such as line breaks in the name of a file, are escapes, so
     that it stays one line and says nothing to the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def last_line(log: IO[bytes]) -> str:
+    """The last line that a process wrote, as `printable` has it: at most 1,000 characters."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - MOST_READ))
+    lines = log.read().decode(errors="replace").strip().splitlines()
+    return printable((lines or ["it said nothing"])[-1].removeprefix("error: ")[:1000])
 
 
 @contextmanager

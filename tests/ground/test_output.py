@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from retro_agents.ground.output import last_line
 from tests.runs import ROOT
 
 SAYS = r"""
@@ -52,3 +53,15 @@ def test_help_that_an_encoding_lacks_is_printed(tmp_path):
     command = [sys.executable, "-m", "retro_agents.contest.run", "--help"]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False)
     assert done.returncode == 0 and done.stdout.isascii() and b"--agent" in done.stdout
+
+
+def test_what_a_process_said_last_is_a_short_line_without_control_characters(tmp_path):
+    for said, line in (
+        (b"", "it said nothing"),
+        (b"begun\nerror: no space\n\n", "no space"),
+        (b"\x1b[2J\xff", "\\x1b[2J\ufffd"),
+        (b"x" * 10**6, "x" * 1000),
+    ):
+        (tmp_path / "log").write_bytes(said)
+        with (tmp_path / "log").open("rb") as log:
+            assert last_line(log) == line

@@ -165,13 +165,16 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
 
 def hash_of(folder: Path, agent: Agent | None) -> str:
     """SHA-256 of the names and contents of an entry's files, and of the shipped checkpoints that
-    its agent starts from. Raises UserError if one is a link, or a file that Git usually ignores."""
+    its agent starts from. Raises UserError if one is a link, or a file that Git usually ignores, or
+    has a line break in its name, by which other files could have the same hash."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
             raise UserError(f"{path} is a link: an entry holds its own files; copy what it names")
         if path.name == "__pycache__" or path.name.startswith("."):
             raise UserError(f"{path} would not reach others: remove it")
+        if "\n" in path.name:
+            raise UserError(f"{path} has a line break in its name: rename it")
         if path.is_file():
             name = path.relative_to(folder).as_posix()
             digest.update(os.fsencode(f"{name}\n{file_hash(path)}\n"))

@@ -20,7 +20,7 @@ import threading
 import time
 from array import array
 from pathlib import Path
-from typing import IO, final
+from typing import final
 
 from retro_agents.contest.leaderboard.confine import begun, can_hide, used
 from retro_agents.contest.leaderboard.entry import Entry, command_of, environment_for_engine
@@ -35,6 +35,7 @@ from retro_agents.contest.wire.protocol import (
 from retro_agents.contest.wire.server import serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.output import last_line
 from retro_agents.ground.temporary import temporary_folder
 from retro_agents.run.agents import with_this_project
 
@@ -42,8 +43,6 @@ POLL = 0.02
 """Seconds between looks at a run's two sides."""
 GRACE = 60.0
 """Seconds in which an entry must end after its last step."""
-MOST_READ = 1 << 16
-"""Bytes of an entry's output in which its last line is looked for."""
 FAREWELL = 5.0
 """Seconds in which a server ends after its client has left."""
 
@@ -250,10 +249,3 @@ def judge(
         past = "it ended the process that measures it"
     if past:
         raise RefusedError(f"the entry ran past its limits: {past}")
-
-
-def last_line(log: IO[bytes]) -> str:
-    """The last line that a process wrote."""
-    log.seek(max(0, log.seek(0, os.SEEK_END) - MOST_READ))
-    lines = log.read().decode(errors="replace").strip().splitlines()
-    return (lines or ["it said nothing"])[-1].removeprefix("error: ")[:300]

@@ -86,7 +86,10 @@ def play_all(
 ) -> dict[tuple[str, int], Played]:
     """Every act with every seed, in an order that is drawn, so that it names no act. Runs that are
     over are not played again, except those of an entry that was refused: it could choose among
-    them. Runs of the same act are not played together, since they could help each other."""
+    them. So a failure that is not the entry's lets the runs under way end.
+
+    They come in rounds, each of every act once, and no round begins before the last one is over:
+    runs that are played together could help each other, and pass on what an earlier one knew."""
     folder = folder_of(board, season, entry.name) / UNFINISHED
     inputs = [entry.sha256, season.sha256, season.engine]
     jobs = [(act, seed) for act in season.acts for seed in range(SEEDS)]
@@ -94,8 +97,11 @@ def play_all(
     found = {job: one for job, one in known.items() if one is not None}
     plan = [job for job in jobs if job not in found]
     random.SystemRandom().shuffle(plan)
+    rounds: dict[int, list[tuple[str, int]]] = {}
+    for place, job in enumerate(plan):
+        before = [act for act, _ in plan[:place]]
+        rounds.setdefault(before.count(job[0]), []).append(job)
     slots, stopping = list(range(workers)), threading.Event()
-    turns = {act: threading.Lock() for act in season.acts}
     failed: list[UserError] = []
     with (
         Progress(len(jobs), f"score {entry.name}", unit="runs", start=len(found)) as progress,
@@ -104,29 +110,28 @@ def play_all(
 
         def run(job: tuple[str, int]) -> None:
             act, seed = job
-            with turns[act]:
-                if stopping.is_set():
-                    return
-                slot = slots.pop()
-                try:
-                    one = play(
-                        entry, season, act, seed=seed, board=board, slot=slot, stopping=stopping
-                    )
-                    remember(folder / f"{act}.{seed}", one, inputs=inputs)
-                    found[job] = one
-                except UserError as error:
-                    if not stopping.is_set():
-                        failed.append(error)
+            if stopping.is_set() or failed:
+                return
+            slot = slots.pop()
+            try:
+                one = play(entry, season, act, seed=seed, board=board, slot=slot, stopping=stopping)
+                remember(folder / f"{act}.{seed}", one, inputs=inputs)
+                found[job] = one
+            except UserError as error:
+                if not stopping.is_set():
+                    failed.append(error)
+                if isinstance(error, RefusedError):
                     stopping.set()
-                slots.append(slot)
-                progress.update(len(found))
+            slots.append(slot)
+            progress.update(len(found))
 
         try:
-            list(pool.map(run, plan))
+            for together in rounds.values():
+                list(pool.map(run, together))
         finally:
             stopping.set()
     if failed:
-        if isinstance(failed[0], RefusedError):
+        if any(isinstance(error, RefusedError) for error in failed):
             shutil.rmtree(folder, ignore_errors=True)
         raise UserError(f"{entry.name}: {failed[0]}")
     return found

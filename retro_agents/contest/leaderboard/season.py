@@ -36,8 +36,9 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pack: str
     """SHA-256 of acts.pack."""
     secret: str = ""
-    """128 bits, hexadecimal, of which a run's seeds are made: otherwise, whoever sees the sticky
-    actions could find `seed` by trying all. Seasons 1 to 3 have none."""
+    """128 bits, hexadecimal, of which a run's seeds are made, with as many bits: otherwise, whoever
+    sees the sticky actions could find `seed`, or the run's own, by trying all. Seasons 1 to 3 have
+    none, and seeds of 32 bits."""
     entries: dict[str, str] = {}
     """The entries that were there when it opened, and the SHA-256 of each: only these cannot have
     seen the acts."""
@@ -89,7 +90,8 @@ class Season:
 
     def _drawn(self, *words: object) -> int:
         text = " ".join(map(str, (self.facts.secret or self.facts.seed, *words)))
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4])
+        size = 16 if self.facts.secret else 4
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:size])
 
 
 def folders(board: Path) -> dict[int, Path]:

@@ -17,8 +17,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-COVERED = ("/tmp", "/var/tmp", "/dev/shm", "/run")
-"""Folders in which an entry could leave something for its next run, or find a server."""
+COVERED = ("/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/run")
+"""Folders in which an entry could leave something for its next run, or find a server or a
+terminal."""
+CONSOLES = ("tty?*", "vcs*", "console")
+"""Further terminals, in /dev. A device can be written to on a read-only mount too."""
 SUBREAPER = 36
 BIND, NEW_MOUNTS, NEW_USER = 0x1000, 0x20000, 0x10000000
 READ_ONLY, SET_ATTRIBUTES, BELOW = 1, 442, 0x8000
@@ -77,7 +80,8 @@ def hide(*, folder: str, covered: list[str], kept: list[str], secret: list[str])
             mount(f"/proc/self/fd/{place}", path, flags=BIND)
     protect(run, undo=True)
     disks = (path for path in Path("/dev").rglob("*") if path.is_block_device())
-    for path in (*map(Path, secret), *disks):
+    consoles = (path for name in CONSOLES for path in Path("/dev").glob(name))
+    for path in (*map(Path, secret), *disks, *consoles):
         cover(path)
     return writable
 

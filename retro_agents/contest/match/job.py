@@ -6,7 +6,8 @@ complete     a limit ended it, or the agent left by itself
 crashed      the agent failed; the level counts with the return reached until then
 Without a status the job was interrupted, and is played again (see `set_aside`).
 
-All processes that the agent started are ended with it: they are one process group.
+All processes that the agent started are ended with it: they are one process group. Those that left
+that group (setsid) are not; they may keep the contest's folder locked.
 """
 
 import contextlib
@@ -28,6 +29,7 @@ from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_json
+from retro_agents.ground.output import last_line
 from retro_agents.ground.results import installed
 from retro_agents.ground.temporary import temporary_folder
 from retro_agents.judging.film import keep_best
@@ -199,8 +201,8 @@ class Job:
 
     def last_line(self, side: str) -> str:
         """The last line that a side wrote."""
-        lines = (self.folder / f"{side}.log").read_text(encoding="utf-8", errors="replace")
-        return (lines.strip().splitlines() or ["no message"])[-1].removeprefix("error: ")
+        with (self.folder / f"{side}.log").open("rb") as log:
+            return last_line(log)
 
 
 def at_limit(ended: str | None, *, played: bool) -> bool:

@@ -93,6 +93,25 @@ def test_a_run_finds_nothing_that_another_run_left(board, logs):
     assert ["beside: []" in log and "found" not in log for log in logs] == [True] * SEEDS
 
 
+TYPES = """
+for path in {}:
+    try:
+        print(os.isatty(os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)))
+    except OSError as error:
+        print(error)
+play(steps)
+"""
+
+
+@hides
+def test_an_entry_reaches_no_terminal(board, logs):
+    ends = os.openpty()
+    board.score(board.entry(TYPES.format([os.ttyname(ends[1]), "/dev/tty1", "/dev/console"])))
+    assert "No such file" in logs[0] and "True" not in logs[0]
+    for end in ends:
+        os.close(end)
+
+
 FORGES = """
 for place in (Path("."), meet, FOUND.parent / "results" / "1" / "mine"):
     place.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,11 @@ import json
 import os
 import shutil
 import sys
+import threading
+import time
 from array import array
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -21,8 +24,10 @@ from retro_agents.contest.leaderboard.entry import command_of, environment_for_e
 from retro_agents.contest.leaderboard.net import Net, config_of
 from retro_agents.contest.leaderboard.page import main as page
 from retro_agents.contest.leaderboard.play import Played
+from retro_agents.contest.leaderboard.references import blind, run_of
 from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
+from retro_agents.contest.leaderboard.tape import replay
 from retro_agents.contest.player import PlayerConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.temporary import PREFIX
@@ -88,6 +93,9 @@ def test_an_entry_holds_no_links_and_no_file_that_git_leaves_out(board, refused)
     (folder / "more").unlink()
     (folder / ".DS_Store").touch()
     assert ".DS_Store would not reach others" in refused(board.score, folder)
+    (folder / ".DS_Store").unlink()
+    (folder / "more\nfiles").touch()
+    assert "has a line break in its name" in refused(board.score, folder)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="its file systems take any name")
@@ -295,6 +303,63 @@ def test_a_command_that_was_interrupted_plays_no_finished_entry_anew(board, two,
     assert not [*board.root.glob("results/*/*/unfinished")]
 
 
+@pytest.fixture
+def play_all(board, monkeypatch):
+    """play_all(play): three acts by two workers, with `play` in the place of a run; first A and B,
+    each with seed 0."""
+    season = current_season(board.root)
+    facts = msgspec.structs.replace(season.facts, acts=dict.fromkeys("ABC", 0))
+    season, entry = dataclasses.replace(season, facts=facts), read_entry(board.entry())
+    drawn = SimpleNamespace(shuffle=lambda jobs: jobs.sort(key={("A", 1), ("A", 2)}.__contains__))
+    monkeypatch.setattr(scoring.random, "SystemRandom", lambda: drawn)
+
+    def found(play):
+        monkeypatch.setattr(scoring, "play", play)
+        return scoring.play_all(entry, season, board.root, workers=2)
+
+    return found
+
+
+NOTHING = Played(array("H"), 0.0, 0.0, 0)
+
+
+def test_every_act_is_played_once_before_any_is_played_again(play_all):
+    """Otherwise a long run could tell a later run of an act what an earlier one told it."""
+    begun, under_way = [], []
+
+    def play(*given, seed, **_):
+        act = given[-1]
+        turn = begun.count(act)
+        begun.append(act)
+        under_way.append(turn)
+        assert {*under_way} == {turn}
+        if len(begun) == 1:
+            time.sleep(0.2)
+        under_way.remove(turn)
+        return NOTHING
+
+    assert len(play_all(play)) == 3 * SEEDS
+
+
+def test_a_failure_that_is_not_the_entrys_lets_the_runs_under_way_end(board, play_all):
+    """Otherwise one run could save another one from an end that it does not like."""
+    both, begun = threading.Barrier(2), []
+
+    def play(*given, stopping, **_):
+        begun.append(given[-1])
+        both.wait(9)
+        if given[-1] == "B":
+            raise UserError("no space")
+        if stopping.wait(0.2):
+            raise running.RefusedError("stopped")
+        return NOTHING
+
+    with pytest.raises(UserError, match="mine: no space"):
+        play_all(play)
+    assert [path.name for path in (board.results / "unfinished").iterdir()] == ["A.0"]
+    assert sorted(begun) == ["A", "B"]
+
+
 @pytest.mark.usefixtures("unhidden")
 def test_a_refused_entry_keeps_no_run_so_it_cannot_choose_among_them(board, refused):
     folder = board.entry(SECOND_FAILS)
@@ -361,6 +426,10 @@ def test_a_new_season_has_acts_that_nobody_knew(board):
     known = msgspec.structs.replace(season.facts, secret="")
     guessed = dataclasses.replace(season, facts=known)
     assert season.sticky_seed("A", 0) != guessed.sticky_seed("A", 0)  # the seed does not tell it
+    (act,) = season.acts
+    assert guessed.sticky_seed(act, 0) < 2**32 < season.sticky_seed(act, 0)  # too many to try all
+    played = run_of(season, act, blind("random", season.entry_seed(act, 0)), steps=9, seed=0)
+    assert replay(season, act, played.masks, seed=0).steps == 9
 
 
 def test_a_season_is_there_as_a_whole_or_not_at_all(board, monkeypatch):
