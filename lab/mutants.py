@@ -44,6 +44,7 @@ def but(*others: str) -> list[str]:
 
 AREAS: dict[str, list[str]] = {
     **{f"{a}/learner.py": [f"tests/{a}", RUNS, *but(*{*AGENTS} - {a})] for a in AGENTS},
+    "es/*.py": ["tests/es", *but()],
     "jerk/*.py": ["tests/jerk"],
     "retro_agents/experience/*.py": ["tests/experience", CONFIGS, RUNS, *but("es", "jerk")],
     "retro_agents/nets/*.py": [

@@ -48,6 +48,7 @@ def test_same_seed_same_run_wherever_it_lies(tmp_path, capsys):
     assert_same_run(tmp_path / "one", tmp_path / "two")
     one, other = (what_it_left(tmp_path / name) for name in ("one", "other"))
     assert one["metrics.csv"] != other["metrics.csv"]
+    assert load_checkpoint(tmp_path / "other").config["run"]["seed"] == 1
     train("tally", tmp_path / "none", "--timesteps", "0")
     assert load_checkpoint(tmp_path / "none").counters["env_steps"] == 0
 

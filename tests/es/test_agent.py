@@ -57,6 +57,7 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
     source.save(tmp_path / "source")
     start = ESAgent.start(replaced(quick, layer=layer), tmp_path / "source")
     assert start.names == names
+    assert start.how("draw") == ("draw" if source.logits else "best")  # values are no policy
     obs = images(6)
     np.testing.assert_array_equal(start.act(obs, play="best"), source.act(obs, play="best"))
     before = {name: tensor.clone() for name, tensor in start.net.state_dict().items()}

@@ -79,6 +79,18 @@ def test_returns_are_the_games_whatever_scale_rewards_have(quick):
     assert plain["total"].any()
 
 
+def test_a_pair_plays_its_level_with_sigma_times_its_noise_added_and_subtracted(quick, monkeypatch):
+    agent, envs, given = ESAgent.start(replaced(quick, sigma=0.5)), Lanes(1), []
+    rows = Rows(envs, agent, noise=Noise(0, len(agent.theta)), levels=LEVELS)
+    monkeypatch.setattr(rows.members, "put", lambda row, theta: given.append(theta))
+    plan = Plan(seed=3, generation=2, pairs=1, slots=(1,), evaluates=False)
+    rows.play(plan, World(), theta=agent.theta, budget=0)
+    assert [start.level for start in envs.begun] == [1, 1]
+    moved = [theta - agent.theta for theta in given if (theta != agent.theta).any()]
+    noise = 0.5 * Noise(0, len(agent.theta)).whole(2, 0)
+    np.testing.assert_allclose(moved, [noise, -noise], atol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [1, 3])
 def test_episodes_are_recorded_whole_and_rows_without_one_stand(quick, rows):
     envs = Lanes(rows)

@@ -47,6 +47,55 @@ def test_processes_share_the_steps_that_are_left(corridor, quick):
     assert training.rows.play.call_args.kwargs["budget"] == 3
 
 
+@pytest.mark.parametrize("differs", [0, 1])
+def test_processes_add_up_their_steps_and_must_have_the_same_weights(quick, differs):
+    class Two(World):
+        def exchange(self, payload, *, may_leave=False):
+            head = np.frombuffer(payload[:16], np.int64) + np.array([0, differs])
+            return [payload, head.tobytes() + payload[16:]]
+
+    training = Training(quick, Two())
+    training.start(None, envs := Lanes(1))
+    if differs:
+        with pytest.raises(RuntimeError, match="different weights"):
+            training.play(training.plan(), Mock())
+    else:
+        training.play(training.plan(), Mock())
+        assert training.env_steps == 2 * envs.stepped
+
+
+def test_another_process_has_rows_of_its_own_and_saves_nothing(quick, tmp_path):
+    world, envs = World(), Lanes(3)
+    world.rank, world.size = 1, 2
+    training = Training(quick, world)
+    training.start(None, envs)
+    training.save(tmp_path, envs)
+    assert training.rows.first == 3 and not any(tmp_path.iterdir())
+
+
+def test_the_seed_draws_the_net_its_noise_and_the_levels_of_each_generation(quick):
+    drawn = []
+    for seed in (0, 1):
+        training = Training(replaced(quick, seed=seed), World())
+        training.start(None, Lanes(1))
+        theta, noise = training.learner.theta.copy(), training.learner.noise.block(0, 0, 0)
+        slots = []
+        for training.generation in range(12):
+            slots += training.plan().slots
+        drawn.append((theta, noise, slots))
+        assert {*slots} == {0, 1}
+    for one, other in zip(*drawn, strict=True):
+        assert not np.array_equal(one, other)
+
+
+def test_an_episode_is_reported_with_the_level_that_was_played(quick, tmp_path):
+    envs = Lanes(1)
+    run(envs, replaced(quick, timesteps=300, pairs=2), tmp_path)
+    played = [LEVELS[start.level] for start in envs.begun]
+    assert read_columns(tmp_path / "episodes.csv")["level"].tolist() == played
+    assert LEVELS[1] in played  # not only the first
+
+
 def short(quick, **changes):
     return replaced(quick, timesteps=900, num_envs=2, **changes)
 

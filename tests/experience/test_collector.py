@@ -94,6 +94,13 @@ def test_progress_and_ended_episodes_are_kept_by_environment(corridor):
     assert [(step, env) for step, env, _ in collector.ended] == [(3, 0), (3, 1)]
 
 
+def test_returns_are_told_by_their_mean_and_ends():
+    collector = collector_of(1)
+    assert collector.returns() == {}
+    collector.recent_returns.extend((3.0, 1.0, 2.0))
+    assert collector.returns() == {"mean_return": 2.0, "min_return": 1.0, "max_return": 3.0}
+
+
 def test_a_run_whose_levels_were_remote_is_not_gone_on_with():
     state = {"rngs": [1, 2], "envs": []}
     saved = SimpleNamespace(folder="there", state=state, check_run=lambda part: None)

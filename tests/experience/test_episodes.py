@@ -78,6 +78,9 @@ def test_later_episodes_replace_earlier_ones_of_any_kind(tmp_path):
 def test_episodes_played_otherwise_are_refused_in_one_line(names, skip, words):
     for alike in (NAMES, (*NAMES, "WAIT")):
         check_played_alike([episode(3)], EnvSpec("", (1, 1, 1), 1, alike, 4, {}), source="here")
+    nameless = episode(3, actions=np.array([0, 3, 1], np.uint8))
+    with pytest.raises(UserError, match="here holds action 3 of an episode with 3 actions"):
+        check_played_alike([nameless], EnvSpec("", (1, 1, 1), 1, NAMES, 4, {}), source="here")
     spec = EnvSpec("", (1, 1, 1), 1, names, skip, {})
     with pytest.raises(UserError, match=words) as error:
         check_played_alike([episode(3)], spec, source="here")

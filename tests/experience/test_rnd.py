@@ -59,6 +59,7 @@ def test_a_bonus_without_episodes_is_earned_by_their_last_steps_too():
     assert not make().bonus(images(1), ended).any()
     endless = RND((36, 36, 1), 2, gamma=0.9, device=CPU, group=Group(), episodic=False)
     assert endless.bonus(images(1), ended).all()
+    assert endless.optimiser.param_groups[0]["lr"] == 1e-4
 
 
 def test_impala_nets_have_the_entrys_weights_and_a_bonus_that_is_cut_off(monkeypatch):
@@ -97,6 +98,25 @@ def test_pixels_are_normalised_by_their_own_moments_and_too_few_refused():
     assert features_net((36, 20, 1), deep=True)[-1].out_features == 128
     with pytest.raises(UserError, match="images of 36x16 pixels are too small for random network"):
         features_net((36, 16, 1), deep=False)
+
+
+def test_pixels_that_hardly_change_are_not_blown_up_and_strange_ones_are_cut_off():
+    rnd, flat = make(), torch.nn.Flatten()
+    nothing = torch.nn.Sequential(flat, torch.nn.Threshold(1e9, 0.0))
+    rnd.nets["predictor"], rnd.nets["target"] = flat, nothing  # the error is the pixels' square
+    rnd.look_at(torch.full((9, 36, 36, 1), 100, dtype=torch.uint8))
+    shown = torch.tensor([97, 103, 140], dtype=torch.uint8)[:, None, None, None]
+    assert rnd.errors(shown.expand(-1, 36, 36, 1)).tolist() == [9.0, 9.0, 25.0]
+
+
+def test_every_minibatch_has_a_gradient_of_its_own(monkeypatch):
+    rnd, gradients = make(), []
+    rnd.look_at(images(1).flatten(0, 1))
+    monkeypatch.setattr(rnd.optimiser, "step", lambda: None)
+    for _ in range(2):
+        rnd.learn(images(1), halves(0)[:1])
+        gradients.append([weights.grad.clone() for weights in rnd.parameters])
+    torch.testing.assert_close(*gradients)
 
 
 def test_predictor_learns_from_a_quarter_of_the_steps_of_each_environment(monkeypatch):

@@ -11,9 +11,11 @@ from retro_agents.ground.files import (
     all_or_nothing,
     complete_checkpoints,
     drafted,
+    drafted_folder,
     folder_for,
     make_folder,
     move_folder,
+    number_of,
     remove_folder,
     replace_text,
     sync_folder,
@@ -149,6 +151,14 @@ def test_a_folder_is_as_before_if_what_it_was_for_fails(tmp_path):
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "run", tmp_path / "run/mine"]
 
 
+def test_a_folder_that_another_process_made_meanwhile_stays(tmp_path):
+    told = pytest.raises(UserError, match=r"another process has just made .*/run: run")
+    with told, drafted_folder(tmp_path / "run"):
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run/theirs").touch()
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "run", tmp_path / "run/theirs"]
+
+
 def test_a_draft_is_not_written_through_anothers_link(tmp_path):
     """In a folder that others may write to."""
     (tmp_path / "theirs").write_text("kept")
@@ -156,6 +166,14 @@ def test_a_draft_is_not_written_through_anothers_link(tmp_path):
     write_text(tmp_path / "result.json", "mine")
     assert (tmp_path / "theirs").read_text() == "kept"
     assert (tmp_path / "result.json").read_text() == "mine"
+
+
+def test_a_recording_replaces_none_but_ones_own(tmp_path):
+    for number in (2, 7):
+        (tmp_path / f"level-{number:06d}.bk2").touch()
+    assert number_of(tmp_path, "level", 2, again=0) == 8
+    assert number_of(tmp_path, "level", 2, again=3) == 2  # once more, after resuming
+    assert number_of(tmp_path, "other", 2, again=0) == 2
 
 
 def test_the_name_of_a_file_that_is_no_utf_8_is_written_with_escapes(tmp_path):

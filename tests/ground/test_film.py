@@ -1,3 +1,5 @@
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,12 @@ def test_an_enlarged_picture_has_every_pixel_as_a_square(scale):
     large = enlarged(image, scale)
     assert large.dtype == np.uint8
     np.testing.assert_array_equal(large, image.repeat(scale, axis=0).repeat(scale, axis=1))
+
+
+def test_a_film_has_the_speed_and_the_options_that_are_given(tmp_path, monkeypatch):
+    monkeypatch.setattr("imageio.v2.get_writer", made := Mock())
+    write_video(tmp_path / "film.mp4", [], fps=12, quality=3)
+    assert {"fps": 12, "quality": 3}.items() <= made.call_args.kwargs.items()
 
 
 def test_a_film_that_no_program_can_write_is_a_user_error(tmp_path, monkeypatch):

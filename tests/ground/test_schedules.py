@@ -1,6 +1,7 @@
 import pytest
 
-from retro_agents.ground.schedules import scheduled
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.schedules import parse_schedule, scheduled
 
 
 @pytest.mark.parametrize(
@@ -16,3 +17,11 @@ from retro_agents.ground.schedules import scheduled
 )
 def test_schedule_is_a_line_between_points(text, part, factor):
     assert scheduled(text, part) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "falling", "0", "0:1,", "0.5:1,0:0", "0:1,2:0", "0:-1", "0:inf", "nan:1"]
+)
+def test_points_out_of_order_or_range_are_refused(text):
+    with pytest.raises(UserError, match="bad schedule"):
+        parse_schedule(text)

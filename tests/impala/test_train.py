@@ -18,6 +18,13 @@ def test_batches_of_one_block_are_learned_from_with_ever_older_weights(tmp_path)
     assert rows["updates"].tolist() == [4, 8] and rows["policy_lag"].tolist() == [1.5, 1.5]
 
 
+def test_no_episode_is_reported_once_more_by_a_later_block(tmp_path):
+    train("impala", tmp_path, "--timesteps", "240")
+    episodes = read_columns(tmp_path / "episodes.csv")
+    ends = [*zip(episodes["step"], episodes["env"], strict=True)]
+    assert len({*ends}) == len(ends) > 4
+
+
 def test_the_rate_is_that_of_the_part_of_the_run_before_a_block(tmp_path):
     flags = ["--learning-rate-schedule", "linear", "--timesteps", "48"]
     train("impala", tmp_path, *flags)  # blocks of 12 steps

@@ -25,10 +25,10 @@ def agent(course):
 
 
 class Jumper:
-    """A policy that always jumps."""
+    """A policy that jumps, unless it is asked for its best action."""
 
     def act(self, obs, *, play=None):
-        return np.full(len(obs), JUMP)
+        return np.full(len(obs), WAIT if play == "best" else JUMP)
 
 
 def test_after_its_sequence_the_policy_acts_if_there_is_one(agent):
@@ -37,6 +37,7 @@ def test_after_its_sequence_the_policy_acts_if_there_is_one(agent):
     assert played == [*PLAN, RIGHT, RIGHT]
     agent.policy = BackingPolicy(Jumper(), "jumper", {})
     assert agent.act(other).tolist() == [JUMP]
+    assert agent.act(other, play="best").tolist() == [WAIT]
 
 
 def test_an_episode_on_an_unknown_level_is_not_the_last_ones_sequence(agent):

@@ -132,6 +132,18 @@ def test_a_policy_learns_to_act_as_the_best_runs(ppo2):
     assert learner.update(obs, actions, 0.0 * weights)["imitation_loss"] == 0.0
 
 
+def test_a_policys_gradients_are_clipped(ppo2, monkeypatch):
+    monkeypatch.setattr("jerk.learner.GRADIENT_NORM", 1e-12)
+    training = started("entry-learning", ppo2)
+    actor = training.agent.policy.actor
+    before = [weights.detach().clone() for weights in actor.net.parameters()]
+    Learner(actor, replaced(training.config, learning_rate=1.0)).update(
+        *sample(two_runs()[:2], 64, np.random.default_rng(1), spec=training.spec)
+    )
+    for was, now in zip(before, actor.net.parameters(), strict=True):
+        torch.testing.assert_close(was, now, rtol=0.0, atol=1e-3)
+
+
 def test_keys_stay_comparable_while_the_policy_learns(course, tmp_path, ppo2):
     config = preset("entry-learning", policy=ppo2, num_envs=1, timesteps=400)
     agent = run(course(1), config, tmp_path / "run")
@@ -168,7 +180,8 @@ def test_a_stopped_run_with_a_policy_and_a_memory_goes_on_exactly(
     saved = saved_agent(package, tmp_path / package) if package else ""
     flags = {"memory_key": key, "memory_tables": tables, "timesteps": 400}
     config = preset(name, policy=saved, **flags)
-    run(course(2), config, tmp_path / "whole")
+    memory = run(course(2), config, tmp_path / "whole").memory
+    assert memory is None or (memory.config.backend == "tables") == tables
     with pytest.raises(Stop):
         run(stopping(course(2), tmp_path / "parts"), config, tmp_path / "parts")
     run(course(2), replaced(config, resume=True), tmp_path / "parts")

@@ -1,4 +1,5 @@
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -49,6 +50,17 @@ def test_without_scripts_it_keeps_its_rhythm_where_it_is_stuck():
     explorer, random = Rhythm(period=4, hold=1, clock=0, still=100), rng()
     actions = [explorer.next_action(random, moves=MOVES, scripts="") for _ in range(8)]
     assert actions == [B, RIGHT, RIGHT, RIGHT] * 2
+
+
+def test_a_script_is_played_from_its_beginning_and_drawn_by_the_time_without_progress(monkeypatch):
+    told = []
+    script = lambda *_, late, **__: told.append(late) or [RIGHT, LEFT, B]  # noqa: E731
+    monkeypatch.setattr("jerk.explorer.play_script", script)
+    for since in (10, 50):
+        explorer, random = Rhythm(period=4, hold=1, clock=0, still=9, since=since), rng()
+        play = partial(explorer.next_action, random, moves=MOVES, scripts="seven-buttons")
+        assert [play() for _ in range(3)] == [RIGHT, LEFT, B]
+    assert told == [0.25, 1.0]
 
 
 def test_steps_since_the_furthest_point_begin_again_where_it_is_passed():
@@ -103,6 +115,14 @@ def test_parts_have_their_lengths_odds_and_repeats():
         ("- {name: a, chance: [-1, 1], parts: [{press: B}]}", "other than finite numbers of 0"),
         ("- {name: a, chance: [1, 1], parts: [{press: {B: .nan}}]}", "than finite numbers of 0"),
         ("- {name: a, chance: [1, 1], parts: [{press: B, steps: [6, 2]}]}", r"a has \[6, 2\]"),
+        (
+            "- {name: a, chance: [1, 1], parts: [{repeat: [2, 1], parts: [{press: B}]}]}",
+            r"a has \[2, 1\]",
+        ),
+        (
+            "- {name: a, chance: [1, 1], parts: [{parts: [{press: B, later: [3, 2]}]}]}",
+            r"a has \[3, 2\]",
+        ),
         (
             "- {name: a, chance: [1, 1], parts: [{press: B, parts: [{press: B}]}]}",
             "both parts and press",

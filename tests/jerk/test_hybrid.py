@@ -44,7 +44,11 @@ def started(name="parts", policy="", **changes):
 def answering(training, monkeypatch, actions):
     """Let the policy behind JERK choose these actions."""
     drawn = iter(actions)
-    act = lambda obs, play: np.full(len(obs), next(drawn))  # noqa: E731
+
+    def act(obs, *, play):
+        assert play == "draw"  # its best action would explore nothing
+        return np.full(len(obs), next(drawn))
+
     monkeypatch.setattr(training.agent.policy.actor, "act", act)
 
 
@@ -252,6 +256,35 @@ def test_a_start_that_does_not_fit_is_refused_in_one_line(course, tmp_path, name
             Training(preset(name, **flags), 2).agent.start_from(init)
     started(policy=named, actions=10, write_replay=False)
     Training(preset("mutating", policy=named, write_replay=True), 1).agent.start_from(None)
+
+
+def test_kept_runs_have_whole_frames_and_their_ends_and_the_best_is_written_last(tmp_path):
+    seen = {"colour": "rgb", "frame_stack": 2, "memory_share": 0.0}
+    training = Training(preset("parts", num_envs=1, **seen), 1)
+    numbers = np.arange(6, dtype=np.uint8)[:, None, None]
+    obs = [np.broadcast_to(numbers + 10 * step, (6, 36, 36)) for step in range(3)]
+    for training.env_steps, rewards in ((100, [5.0]), (200, [6.0, -1.0])):
+        training.episodes = [SearchEpisode("course")]
+        for image, reward in zip(obs, rewards, strict=False):
+            actions = training.search.actions(training.episodes, image[None])
+            training.add(actions, np.array([reward]))
+        training.end({"env": 0, "r": sum(rewards)}, obs[len(rewards)], terminated=True)
+    further, first = training.runs.all()
+    assert first.terminated and not further.terminated  # it ended after its furthest point
+    for kept in (further, first):
+        assert kept.frames[:, :, 0, 0].tolist() == [[3, 4, 5], [13, 14, 15]]
+    assert training.first_run == 101  # since which updates are due
+    training.write_replay(tmp_path)
+    written = episodes_of(load_checkpoint(tmp_path))
+    assert [episode.total_reward for episode in written] == [5.0, 6.0]
+
+
+def test_a_run_that_was_cut_is_not_kept_as_one_that_ended(course, tmp_path):
+    envs = course(1)
+    envs.limit = 5  # before the first hole
+    run(envs, preset("parts", num_envs=1, timesteps=20), tmp_path)
+    episodes = episodes_of(load_checkpoint(tmp_path / "replay"))
+    assert episodes and not any(episode.terminated for episode in episodes)
 
 
 def test_a_kept_run_does_not_hold_the_rest_of_its_episode(course):

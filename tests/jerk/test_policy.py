@@ -41,6 +41,9 @@ def test_what_looks_alike_is_embedded_nearby():
         here, near, further, far = FrameEmbedder(config)(obs)
         distances = [np.linalg.norm(here - other) for other in (near, further, far)]
         assert 0.0 < distances[0] < distances[1] < distances[2]
+    moved = bar(9)
+    moved[:, 0] = bar(5)[:, 0]  # four frames ago it was elsewhere
+    assert np.linalg.norm(FrameEmbedder(CONFIG)(moved) - FrameEmbedder(CONFIG)(bar(9))) > 0.1
     blank = np.zeros((1, 4, 36, 36), np.uint8)
     assert np.isfinite(FrameEmbedder(CONFIG)(blank)).all()
 

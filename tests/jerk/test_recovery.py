@@ -64,6 +64,15 @@ def test_nearest_step_is_what_a_loop_over_all_finds():
     assert 50 < hits < 200
 
 
+def test_the_place_of_an_episode_is_that_of_the_recorded_step():
+    best, episode = remembered(1).best(LEVEL), SearchEpisode(LEVEL)
+    recorded = slow_places(best.actions, best.rewards)
+    steps = zip(recorded, best.actions.tolist(), best.rewards.tolist(), strict=True)
+    for place, action, reward in steps:
+        assert tuple(episode.place(jump=JUMP)) == pytest.approx(place)
+        episode.add(action, reward)
+
+
 def test_the_pool_follows_what_is_remembered():
     sequences = remembered(1, capacity=2)
     first = sequences.best(LEVEL)
@@ -141,11 +150,17 @@ def test_a_replay_that_dies_early_counts_its_furthest_point_and_opens_a_slot():
     assert best.ends == [51] and (best.slots[0].first, best.slots[0].last) == (27, 51)
 
 
-def test_only_the_latest_returns_count_where_the_config_says_so():
-    sequence = remembered(1).best(LEVEL)
-    for value in range(5):
-        sequence.add_return(float(value), latest=3)
-    assert sequence.returns == [2.0, 3.0, 4.0] and sequence.mean == 3.0
+def test_a_replay_plays_the_variants_that_it_drew_and_they_are_judged(monkeypatch):
+    search, best, _ = replayed()
+    search.config = replaced(search.config, timesteps=1000)
+    best.slots.append(Slot(0, 24, [Variant(), Variant({5: MOVES.wait})]))
+    told = []
+    monkeypatch.setattr("jerk.slots.choose", lambda *_, done, **__: told.append(done) or [1])
+    episode = search.begin(LEVEL, env_steps=250)
+    assert told == [0.25] and episode.plan.actions[5] == MOVES.wait
+    drive(search, episode, best.rewards.tolist())
+    search.end(episode, cut=False)
+    assert [(one.passes, one.failures) for one in best.slots[0].variants] == [(0, 0), (1, 0)]
 
 
 def test_a_saved_episode_that_recovers_goes_on_alike():

@@ -9,6 +9,7 @@ from tests.jerk.driving import LEVEL, MOVES, drive, replay_of, search_of
 
 PUBLISHED = replaced(JerkConfig(), timesteps=1000)
 MUTATING = replaced(PUBLISHED, go_on=True, mutate=True, keep_ratio=0.6)
+BY_RETURN = replaced(MUTATING, exploit_by_return=0.5)
 PLAN = np.array([2, 3, 2, 3], np.uint8)
 
 
@@ -39,11 +40,32 @@ def kinds(search, env_steps, draws=2000):
         (PUBLISHED, 250, {"explore": 0.5, "replay": 0.5, "mutant": 0.0}),
         (MUTATING, 0, {"explore": 0.0, "replay": 0.25, "mutant": 0.75}),
         (MUTATING, 750, {"explore": 0.0, "replay": 1.0, "mutant": 0.0}),
+        (BY_RETURN, 0, {"explore": 0.0, "replay": 0.5, "mutant": 0.5}),
     ],
-    ids=["published", "mutating early", "mutating late"],
+    ids=["published", "mutating early", "mutating late", "by the best return"],
 )
 def test_episodes_are_replays_at_the_exploit_rate(config, env_steps, wanted):
-    assert kinds(known(config), env_steps) == pytest.approx(wanted, abs=0.04)
+    assert kinds(known(config, 5_000.0), env_steps) == pytest.approx(wanted, abs=0.04)
+
+
+def test_mutants_of_a_sequence_that_earns_all_are_not_drawn_anew():
+    search = known(replaced(MUTATING, exploit_bias=0.0, cut_share=0.0, redraw=1.0), 10_000.0)
+    episode = search.begin(LEVEL, env_steps=0)
+    assert episode.kind == "mutant" and episode.plan.actions.tolist() == PLAN.tolist()
+
+
+def test_only_the_latest_returns_count_where_the_config_says_so():
+    search = known(replaced(MUTATING, latest_returns=2))
+    for value in (5.0, 6.0):
+        episode = replay_of(search)
+        drive(search, episode, [value])
+        search.end(episode, cut=False)
+    assert returns(search) == [[5.0, 6.0]] and search.sequences.best(LEVEL).mean == 5.5
+    again = SearchEpisode(LEVEL)  # an exploration that finds the same sequence
+    for action in PLAN.tolist():
+        again.add(action, 2.0)
+    search.end(again, cut=False)
+    assert returns(search) == [[6.0, 8.0]]
 
 
 def test_published_replay_waits_for_the_end_and_counts_the_episodes_return():

@@ -98,6 +98,8 @@ def test_memory_and_sequences_are_capped_and_metrics_show_them(course, tmp_path,
     assert list(columns)[1:6] == ["sequence_return", "replays", "accepted", "memory", "hit_rate"]
     assert 0.0 < columns["hit_rate"][-1] <= 1.0 and columns["memory"][-1] == 30
     assert columns["sequence_return"][-1] > 0.0
+    begun = sum(columns[kind][-1] for kind in ("replays", "mutants", "explored"))
+    assert begun == 2 + len(read_columns(tmp_path / "run/episodes.csv")["r"])
 
 
 def rainbow_config(**changes):

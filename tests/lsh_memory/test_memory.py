@@ -82,6 +82,17 @@ def test_at_one_all_that_are_equal_are_merged_and_no_others(factor):
     assert memory.add(rows[0], 0, 1.0) == 30
 
 
+@pytest.mark.parametrize("backend", ["scan", "tables"])
+def test_the_seed_draws_the_hyperplanes(backend):
+    if backend == "tables":
+        pytest.importorskip("datasketch")
+    one, same, other = (
+        EpisodicMemory(dataclasses.replace(SMALL, backend=backend, seed=seed)).index.signs
+        for seed in (1, 1, 2)
+    )
+    assert np.array_equal(one, same) and not np.array_equal(one, other)
+
+
 def test_nothing_is_merged_above_one():
     memory = EpisodicMemory(dataclasses.replace(SMALL, merge_above=1.1))
     assert memory.add_batch(np.ones((5, 16)), [0] * 5, [1.0] * 5).tolist() == [0, 1, 2, 3, 4]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from impala.config import ImpalaConfig
 from ppo2.config import PPO2Config
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import choose, entropies, make_actor_critic, sample_actions
@@ -47,6 +48,12 @@ def test_entropies_lie_between_certain_and_uniform():
     mixed = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
     found = entropies(logits.log_softmax(dim=1))
     torch.testing.assert_close(found, torch.tensor([math.log(3.0), 0.0, mixed]))
+
+
+def test_a_recurrent_net_remembers_as_many_units_as_it_is_told():
+    small = {"image_height": 36, "image_width": 36, "hidden": 8, "recurrent_hidden": 5}
+    net = make_actor_critic(replaced(ImpalaConfig(), recurrent="lstm", **small))
+    assert net.core.state_size == 2 * 5 == 2 * net.head.policy.in_features
 
 
 def test_noise_is_that_of_each_row_and_none_means_the_mean_weights():

@@ -11,6 +11,7 @@ from retro_agents.nets.encoders import impala, make_encoder
 from retro_agents.nets.heads import ActorCriticHead
 from retro_agents.nets.initialise import (
     RELU_GAIN,
+    initialiser,
     kaiming,
     orthogonal,
     orthogonal_gates,
@@ -83,6 +84,22 @@ def test_xavier_weights_fill_their_bounds_and_kaimings_keep_the_size_behind_a_re
     kaiming(layer)
     assert layer.weight.std().item() == pytest.approx((2 / (32 * 9)) ** 0.5, rel=0.05)
     assert not layer.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "draw"),
+    [
+        ("xavier", xavier),
+        ("kaiming", kaiming),
+        ("orthogonal", partial(orthogonal, gain=RELU_GAIN)),
+    ],
+)
+def test_weights_are_drawn_as_they_are_named(name, draw):
+    layers = [nn.Conv2d(4, 8, 3), nn.Conv2d(4, 8, 3)]
+    for layer, fill in zip(layers, (initialiser(name), draw), strict=True):
+        torch.manual_seed(0)
+        fill(layer)
+    assert torch.equal(layers[0].weight, layers[1].weight)
 
 
 def test_a_separable_convolution_keeps_the_size_of_what_it_gets():

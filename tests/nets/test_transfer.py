@@ -10,9 +10,10 @@ from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from retro_agents.ground.errors import UserError
 from retro_agents.nets.actor_critic import make_actor_critic
+from retro_agents.nets.blocks import BatchNorm
 from retro_agents.nets.encoders import encoder_of, make_encoder
 from retro_agents.nets.settings import NetSettings
-from retro_agents.nets.transfer import check_encoder, load_encoder
+from retro_agents.nets.transfer import check_encoder, follow, load_encoder
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.config import replaced, to_dict
 
@@ -150,6 +151,15 @@ def test_a_strange_config_is_no_encoders(tmp_path, made):
     save_checkpoint(tmp_path, agent="x", config=made, counters=counters, tensors={"net": weights})
     with pytest.raises(UserError, match="does not hold what its agent saves"):
         load_encoder(make_encoder("nature", IMAGE), tmp_path, NetSettings())
+
+
+def test_running_moments_follow_as_weights_do():
+    ours, theirs = BatchNorm(2), BatchNorm(2)
+    with torch.no_grad():
+        theirs.mean.add_(4.0)
+        theirs.scale.add_(8.0)
+    follow(ours, theirs, rate=0.25)
+    assert ours.mean.tolist() == [1.0, 1.0] and ours.scale.tolist() == [3.0, 3.0]
 
 
 def test_checkpoint_without_an_encoder_is_refused(tmp_path):

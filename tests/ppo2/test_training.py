@@ -17,12 +17,12 @@ QUICK = tiny("ppo2", *FLAGS.split(), "--learning-rate", "1e-3", "--checkpoint-ev
 
 @pytest.fixture
 def learned_from(monkeypatch):
-    """What the advantages of the last rollout were made of, by name, all [T,N]."""
+    """What the advantages of the last rollout were made of, by name: arrays [T,N], and numbers."""
     names = ("rewards", "values", "next_values", "terminated", "ended")
     arrays, real = {}, retro_agents.experience.values.generalised_advantages
 
     def record(*given, **numbers):
-        arrays.update(zip(names, map(np.copy, given), strict=True))
+        arrays.update(zip(names, map(np.copy, given), strict=True), **numbers)
         return real(*given, **numbers)
 
     monkeypatch.setattr(retro_agents.experience.values, "generalised_advantages", record)
@@ -162,6 +162,7 @@ def test_rewards_are_scaled_by_returns_of_their_own_discount(
         ReturnScale(3, gamma=gamma)(raw, ended, Group()) for gamma in (discount, 0.6)
     )
     np.testing.assert_allclose(learned_from["rewards"], expected, rtol=1e-5)
+    assert (learned_from["gamma"], learned_from["lam"]) == (QUICK.gamma, QUICK.lam)
     assert not np.allclose(expected, other, rtol=1e-2)
 
 

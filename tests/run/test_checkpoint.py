@@ -14,6 +14,7 @@ import torch
 import retro_agents
 import retro_agents.run.checkpoint
 import retro_agents.run.draft
+from ppo2.config import PPO2Config
 from rainbow.config import RainbowConfig
 from retro_agents.experience.episodes import Episode, write_episodes
 from retro_agents.ground.errors import Damaged, Diverged, UserError
@@ -24,6 +25,7 @@ from retro_agents.run.checkpoint import (
     load_to_resume,
     save_checkpoint,
 )
+from retro_agents.run.config import replaced, to_dict
 from retro_agents.run.distrust import reading, set_aside
 from tests.forged import forge, forge_meta
 from tests.runs import files_up_to, in_python
@@ -396,6 +398,14 @@ def test_the_one_before_a_damaged_checkpoint_is_so_by_its_step(tmp_path):
     (save(tmp_path, 1_000_000_000) / "state.msgpack").write_bytes(b"")
     with pytest.raises(Damaged, match=r"use the one before it, .*step-999950000$"):
         load_checkpoint(tmp_path)
+
+
+def test_the_amount_of_what_is_only_switched_may_change(tmp_path):
+    config = replaced(PPO2Config(), self_imitation=0.5)
+    saved = load_checkpoint(save(tmp_path, 10, config=to_dict(config)))
+    saved.check_same(replaced(config, self_imitation=0.2))
+    with pytest.raises(UserError, match=r"has --self-imitation 0\.5, not 0\.0: resume with"):
+        saved.check_same(replaced(config, self_imitation=0.0))
 
 
 def test_a_config_that_lacks_a_fixed_field_is_of_another_version(tmp_path):

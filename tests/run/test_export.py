@@ -66,7 +66,11 @@ def test_a_file_says_how_its_agent_plays(tmp_path):
     main(["rainbow", "--onnx", str(tmp_path / "rainbow.onnx")])
     found = onnxruntime.InferenceSession(tmp_path / "rainbow.onnx").get_modelmeta()
     said = found.custom_metadata_map
-    assert said == metadata_of(load_agent("rainbow"), name="rainbow")
+    agent = load_agent("rainbow")
+    assert said == metadata_of(agent, name="rainbow")
+    assert said["levels"] == agent.config.run.levels != ""
+    next(agent.net.parameters()).data += 1.0
+    assert said["checksum"] != metadata_of(agent, name="rainbow")["checksum"]
     assert said["play"] == "best" and json.loads(said["frames_back"]) == [3, 2, 1, 0]
     assert str(ROOT).encode() not in (tmp_path / "rainbow.onnx").read_bytes()
 

@@ -60,11 +60,11 @@ def test_a_pushed_agent_is_pulled_with_its_card_and_film(hub, tmp_path, capsys):
     film.write_bytes(b"film")
     scores = [{"label": "all levels", "mean": 1659.1, "low": 1559.1, "high": 1759.1, "episodes": 9}]
     (tmp_path / "result.json").write_text(json.dumps({"agent": "rainbow", "scores": scores}))
-    shown = ["--film", str(film), "--result", str(tmp_path / "result.json")]
+    shown = ["--film", str(film), "--result", str(tmp_path / "result.json"), "--licence", "cc0-1.0"]
     main(["push", str(PRETRAINED), "me/fox", *shown])
     card = (hub / "me/fox/README.md").read_text()
     facts = yaml.safe_load(card.split("---\n")[1])
-    assert (facts["license"], facts["pipeline_tag"]) == ("mit", "reinforcement-learning")
+    assert (facts["license"], facts["pipeline_tag"]) == ("cc0-1.0", "reinforcement-learning")
     (one,) = facts["model-index"][0]["results"]
     assert one["metrics"][0]["value"] == "1659 ± 100" and one["dataset"]["name"] == "all levels"
     assert "pull me/fox FOLDER" in card and "n_step:" in card and "replay.mp4" in card

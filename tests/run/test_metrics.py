@@ -1,5 +1,6 @@
 import math
 import sys
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -86,12 +87,13 @@ def test_wandb_keeps_to_the_runs_folder_and_is_resumed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", sink)
     options = "project=mine entity=us group=g tags=a,b mode=offline"
     for resume_step in (None, 3):
-        Metrics(tmp_path, track="wandb", track_with=options, resume_step=resume_step).close()
+        given = {"track": "wandb", "track_with": options, "config": {"seed": 3}}
+        Metrics(tmp_path, resume_step=resume_step, **given).close()
     said = [call.kwargs for call in sink.init.call_args_list]
     assert [one.pop("resume") for one in said] == ["never", "allow"]
     assert said[0] == said[1] and said[0]["dir"] == str(tmp_path) and len(said[0]["id"]) == 16
     told = {"project": "mine", "entity": "us", "group": "g", "tags": ["a", "b"], "mode": "offline"}
-    assert told.items() <= said[0].items()
+    assert {**told, "name": tmp_path.name, "config": {"seed": 3}}.items() <= said[0].items()
     (tmp_path / "other").mkdir()
     Metrics(tmp_path / "other", track="wandb").close()
     assert sink.init.call_args.kwargs["id"] != said[0]["id"]
@@ -157,6 +159,27 @@ def test_numbers_are_in_groups_beside_the_config_and_in_other_sinks(tmp_path, mo
     assert (tmp_path / "metrics.csv").read_text().splitlines()[0] == (
         "step,loss,mean_return,min_return,max_return,sight/blind"
     )
+
+
+def test_the_speed_is_that_of_the_steps_since_the_row_before(tmp_path, monkeypatch):
+    mine, clock = Mock(), iter([0.0, 0.0, 10.0, 20.0])
+    monkeypatch.setitem(sys.modules, "mine", mine)
+    monkeypatch.setattr("retro_agents.run.metrics.time", SimpleNamespace(monotonic=clock.__next__))
+    with Metrics(tmp_path, track="mine:begin", resume_step=100) as metrics:
+        metrics.log(110, {"loss": 1.0})
+        metrics.log(150, {"loss": 1.0})
+    rows = [call.args[0] for call in mine.begin.return_value.log.call_args_list]
+    assert [row["time/steps_per_second"] for row in rows] == [1.0, 4.0]
+    assert read_columns(tmp_path / "timing.csv")["seconds"].tolist() == [10.0, 20.0]
+
+
+def test_a_resumed_run_knows_its_last_hundred_episodes(tmp_path):
+    with EpisodeLog(tmp_path) as log:
+        for step in range(150):
+            log.log(step, 0, EPISODE | {"r": float(step)})
+        whole = log.rollout()
+    with EpisodeLog(tmp_path, resume_step=149) as log:
+        assert log.rollout() == whole and whole["rollout/return/A"] == 99.5
 
 
 def test_levels_that_are_seeds_count_as_their_game(tmp_path):

@@ -78,7 +78,9 @@ def test_the_png_is_drawn(runs, tmp_path):
 def test_every_label_is_in_the_legend(runs, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, _: drawn.append(figure))
-    plot_curves({"_a": runs[:1], "b": runs[1:]}, tmp_path / "c.png")
+    for log in (False, True):
+        plot_curves({"_a": runs[:1], "b": runs[1:]}, tmp_path / "c.png", log=log)
+    assert [figure.axes[0].get_xscale() for figure in drawn] == ["linear", "log"]
     texts = drawn[0].axes[0].get_legend().get_texts()
     assert [text.get_text() for text in texts] == ["_a", "b"]
 
@@ -90,13 +92,16 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, mon
     for name in ("a", "b"):
         shutil.copytree(runs[0], tmp_path / name / "training")
     paths = [str(tmp_path / name / "training") for name in ("a", "b")]
-    main([str(runs[0]), str(runs[1])])
+    main([str(runs[0]), str(runs[1]), "--title", "two"])
     main(paths)
     main([*paths, "--label", "c", "c", "--column", "loss"])
     monkeypatch.chdir(runs[0])
     main(["."])
     drawn = [[*call.args[0]] for call in draw.call_args_list]
     assert drawn == [["seed-0", "seed-1"], paths, ["c"], ["seed-0"]]
+    columns = [call.kwargs["column"] for call in draw.call_args_list]
+    assert columns == ["r", "r", "loss", "r"]
+    assert [call.kwargs["title"] for call in draw.call_args_list] == ["two", "", "", ""]
     windows = [call.kwargs["window"] for call in draw.call_args_list]
     assert windows == [20, 20, 1, 20]  # the rows of metrics.csv are means already
 

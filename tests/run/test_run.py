@@ -5,6 +5,7 @@ from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -113,11 +114,12 @@ def test_learning_that_diverges_ends_the_run_and_keeps_the_last_checkpoint(
 
 
 def test_only_the_first_process_writes_and_judges(tmp_path: Path) -> None:
-    judge: Any = None
+    no: Any = None
     training = Counting()
     training.rank, training.size = 1, 2
     training.save = lambda *_: None  # type: ignore[method-assign]
-    with Run(training, None, tmp_path / "run", judge=judge) as run:
+    tell = Mock(side_effect=AssertionError)
+    with Run(training, None, tmp_path / "run", judge=no, on_checkpoint=tell) as run:
         run.after([], {"steps": 1.0})
         run.show(1)
     assert not (tmp_path / "run").exists()

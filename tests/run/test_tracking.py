@@ -64,6 +64,7 @@ def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
         ("sys:nothing", "", "does not begin"),
         ("trackio", "", "log in to it, or give --track ''"),
         ("mlflow", "entity=us", "mlflow takes only project, group, tags"),
+        ("mlflow", "group=a group=b", "each key once"),
         ("trackio", "mode=offline", "trackio takes only project, group"),
     ],
 )
