@@ -55,6 +55,12 @@ AREAS: dict[str, list[str]] = {
     "retro_agents/ground/*.py": ["tests/run", "tests/agents/test_foundation.py", "tests/ground"],
     "retro_agents/contest/wire/*.py": ["tests/contest"],
     "retro_agents/contest/match/*.py": ["tests/contest"],
+    "retro_agents/contest/leaderboard/*.py": ["tests/contest/leaderboard"],
+    "cartridge/levels/season.py": ["tests/contest/leaderboard"],
+    "cartridge/levels/*.py": ["tests/cartridge"],
+    "retro_agents/judging/*.py": ["tests/judging"],
+    "retro_agents/studio/*.py": ["tests/studio"],
+    "retro_agents/sweeps/*.py": ["tests/sweeps"],
     "retro_agents/games/retro/*.py": ["tests/games/retro", "tests/contest/wire/test_record.py"],
 }
 """Patterns of files, and the arguments of pytest for a fault in them; the first that fits."""

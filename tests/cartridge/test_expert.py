@@ -2,6 +2,7 @@
 
 from itertools import groupby
 from random import Random
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -76,6 +77,19 @@ def test_where_no_easy_way_is_found_the_proof_serves(monkeypatch):
     builder = robust.Builder(Simulator([ACT]), ACT, Random(0), effort=EFFORT)
     plan = builder.build(oracle.read_proof(NAME), episodes=0)
     assert expert.practised(ACT, str(LEVELS[0]), episodes=0).advices == plan.advices
+    proofs = Mock(return_value=oracle.PROOFS)
+    monkeypatch.setattr(expert, "proofs_of", proofs)
+    expert.practised(ACT, f"BrambleDash7-Genesis-v0:{NAME}", episodes=0)
+    proofs.assert_called_once_with("BrambleDash7-Genesis-v0")  # of its own cartridge
+
+
+def test_ways_past_an_obstacle_are_as_easy_as_the_plan(monkeypatch):
+    search = Mock(side_effect=lambda *_, **__: iter(()))
+    monkeypatch.setattr(oracle, "search", search)
+    builder = robust.Builder(Simulator([ACT]), ACT, Random(0), effort=EFFORT)
+    builder.build([oracle.LEFT], episodes=1)
+    assert search.call_count == len(robust.BACK)
+    assert all(call.kwargs["effort"] is EFFORT for call in search.call_args_list)
 
 
 @pytest.mark.parametrize(

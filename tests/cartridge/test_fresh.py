@@ -1,5 +1,6 @@
 """A fresh cartridge from another seed."""
 
+import gzip
 import json
 from functools import partial
 
@@ -102,6 +103,14 @@ def test_training_acts_are_not_packed_as_new_ones(monkeypatch, refused):
 
 def first_alone(seed):
     return [(make_act(0, 1, seed), [1])]
+
+
+def test_new_acts_for_the_page_are_packed_without_the_art(monkeypatch, tmp_path):
+    monkeypatch.setattr(web.acts, "FOLDER", tmp_path)
+    monkeypatch.setattr(fresh, "finishable", first_alone)
+    web.acts.main(["8"])
+    packed = gzip.decompress((tmp_path / "8.pack").read_bytes())
+    assert packed == fresh.pack.pack([act for act, _ in first_alone(8)], art=False)
 
 
 def test_what_was_stopped_is_made_whole_by_the_same_command(monkeypatch, tmp_path):

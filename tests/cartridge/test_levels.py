@@ -24,6 +24,7 @@ from retro_agents.games.retro.splits import SPLITS
 
 ACTS = all_acts()
 NAMES = splits.level_names()
+FIRST = make_act(0, 1)
 
 
 def faults(wrong):
@@ -171,6 +172,15 @@ def broken(columns):
     return dataclasses.replace(act, columns=tuple(tuple(column) for column in kept), spawns=())
 
 
+def walking(*, far):
+    """The first act, whose walkers go so many columns to both sides."""
+    spawns = [
+        dataclasses.replace(spawn, arg=far) if spawn.kind is SpawnKind.WALKER else spawn
+        for spawn in FIRST.spawns
+    ]
+    return dataclasses.replace(FIRST, spawns=tuple(spawns))
+
+
 def crowded(*, times=1, **changes):
     """The first act with `times` more rings, changed so."""
     act = make_act(0, 1)
@@ -187,6 +197,9 @@ def crowded(*, times=1, **changes):
         (broken({column: [Cell.EMPTY] * HEIGHT for column in range(100, 130)}), "a hole of"),
         (crowded(kind=SpawnKind.WALKER, y=31 * CELL), "stands in rock"),
         (crowded(times=250), "objects, expected at most 255"),
+        (crowded(times=17, kind=SpawnKind.WIND), "of WIND, expected at most 16"),
+        (dataclasses.replace(FIRST, spawns=FIRST.spawns[::-1]), "spawns are not sorted"),
+        (walking(far=12), "has no level ground"),
     ],
 )
 def test_check_finds_what_is_wrong(wrong, problem):

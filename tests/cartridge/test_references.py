@@ -3,6 +3,7 @@
 import csv
 import statistics
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 
@@ -74,6 +75,18 @@ def test_a_wrong_game_or_folder_is_refused_before_the_search(monkeypatch, tmp_pa
     monkeypatch.setattr(fresh, "acts_of", lambda game: ACTS)
     (tmp_path / "Some-Genesis-v0").touch()
     assert "cannot write" in refused(main)
+
+
+def test_another_cartridge_is_measured_by_its_own_proofs_into_its_own_table(monkeypatch, tmp_path):
+    measured = Mock(return_value=iter(()))
+    monkeypatch.setattr(build_states, "INTEGRATION", tmp_path)
+    monkeypatch.setattr(robust, "measure_all", measured)
+    monkeypatch.setattr(fresh, "acts_of", lambda game: ACTS)
+    monkeypatch.setattr("sys.argv", ["levels", "references", "Some-Genesis-v0", "--episodes", "9"])
+    main()
+    proofs = tmp_path / "Some-Genesis-v0" / "proofs"
+    measured.assert_called_once_with(ACTS, episodes=9, proofs=proofs)
+    assert (tmp_path / "Some-Genesis-v0" / "references.csv").is_file()
 
 
 def test_episodes_are_the_same_for_blind_and_seeing_players(simulator):

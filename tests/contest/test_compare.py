@@ -117,10 +117,11 @@ def test_a_joined_run_without_an_ended_episode_is_refused_by_its_name(tmp_path):
 def test_a_comparison_says_which_contests_are_cut_or_shorter(tmp_path, capsys):
     stored = json.loads((RESULTS / "jerk-hybrid.json").read_text())
     stored["jobs"][0] |= {"status": "crashed", "steps": 2000}
+    stored["missing"] = [{"level": stored["jobs"][0]["level"], "seed": 99}]
     (tmp_path / "mine.json").write_text(json.dumps(stored))
     main(["random", str(tmp_path / "mine.json")])
     said = capsys.readouterr().out
-    assert "mine.json: 1 of 22 runs did not play all their steps" in said
+    assert "mine.json: 2 of 23 runs did not play all their steps" in said
     assert "Their steps per level differ: random 10,000, mine.json 50,000." in said
     assert "ROMs" not in said
     stored["jobs"][0]["rom_sha1"] = "of another cartridge"

@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 
@@ -251,6 +252,34 @@ def test_wrong_setting_ends_a_contest_in_its_own_words_and_leaves_the_folder_to_
     assert {path.name for path in tmp_path.glob("*EmberFoundry.Act3/*")} == {"seed-0.interrupted-1"}
     levels = json.loads((tmp_path / "result.json").read_text())["levels"]
     assert [row["level"] for row in levels] == [OTHER]
+
+
+def test_jobs_have_the_seeds_recordings_and_back_end_that_were_asked_for(tmp_path, monkeypatch):
+    """contest.json is of all games that were played in its folder."""
+    begun = Mock()
+
+    def play(plan, out, begin, **_):
+        for job in plan:
+            begin(*job)
+        path = tmp_path / "out" / "G-S" / "seed-0" / "result.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"status": "complete", "steps": 100}')
+
+    monkeypatch.setattr("retro_agents.contest.run.Job", begun)
+    monkeypatch.setattr("retro_agents.contest.run.run_all", play)
+    monkeypatch.setattr("retro_agents.contest.run.report", Mock())
+    flags = ["--first-seed", "3", "--seeds", "2", "--no-record", "--backend", "emulator"]
+    with pytest.raises(SystemExit):  # nothing was played
+        contest(tmp_path / "out", "random", *flags)
+    assert [call.args[2] for call in begun.call_args_list] == [3, 4]
+    told = {(call.args[0].record, call.args[0].facts["backend"]) for call in begun.call_args_list}
+    assert told == {(False, "emulator")}
+    path = tmp_path / "out" / "contest.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"roms": {"Other-Genesis-v0": "f"}}))
+    with pytest.raises(SystemExit):
+        contest(tmp_path / "out", "random", *flags)
+    assert json.loads(path.read_text())["roms"] == {"Other-Genesis-v0": "f", **facts["roms"]}
 
 
 class FakeJob:

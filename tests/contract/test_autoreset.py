@@ -85,3 +85,10 @@ def test_a_row_that_is_not_reset_keeps_its_last_observation():
     obs, _ = envs.reset(options={"reset_mask": [True, False]})
     np.testing.assert_array_equal(obs[1], last[1])
     assert (obs[0] != last[0]).any()
+
+
+def test_a_step_that_begins_an_episode_reports_none():
+    """Beneath, it plays a step, with which an episode of a single one ends."""
+    envs = made("NextStep", episode_steps=1)
+    envs.reset(seed=1)
+    assert [len(ended_episodes(envs.step(np.ones(2, int))[-1])) for _ in range(4)] == [2, 0, 2, 0]

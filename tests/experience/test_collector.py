@@ -146,3 +146,22 @@ def test_detours_are_played_and_marked_as_not_the_policys(corridor):
         count = np.flatnonzero(~np.append(taken[begins:, env], False))[0]
         expected = collector.detours.drawn(rng)[:count]
         assert actions[begins : begins + count, env].tolist() == expected
+
+
+def test_detours_are_drawn_by_the_seed_and_told_of_progress_and_of_every_end(corridor):
+    collector, envs, told = collector_of(1, detour_after=99, seed=5), corridor(1), []
+    drawn = [collector_of(1, detour_after=99, seed=seed).detours.rngs[0] for seed in (5, 6)]
+    one, other = (rng.random() for rng in drawn)
+    assert collector.detours.rngs[0].random() == one != other
+    look = collector.detours.look
+    collector.detours.look = lambda part, *, progress, ended, **more: (
+        told.append((progress.item(), ended.item()))
+        or look(part, progress=progress, ended=ended, **more)
+    )
+    obs, _ = envs.reset()
+    envs.steps[:] = envs.limit - 3  # which cuts the episode at the third step
+    for action in (1, 1, 0):
+        collector.act(obs, slice(0, 1))
+        obs, *outcome = envs.step(np.array([action]))
+        collector.add(outcome, levels=envs.levels, part=slice(0, 1))
+    assert told == [(1.0, False), (2.0, False), (2.0, True)]

@@ -8,9 +8,9 @@ NAMES = ("LEFT", "RIGHT", "LEFT DOWN", "RIGHT DOWN", "DOWN", "DOWN B", "B")
 STEPS = 400
 
 
-def detours(patience=5, num_envs=1, *, first=0):
+def detours(patience=5, num_envs=1, *, first=0, seed=3):
     numbers = range(first, first + num_envs)
-    return Detours(patience, names=NAMES, seed=3, numbers=numbers, steps=STEPS)
+    return Detours(patience, names=NAMES, seed=seed, numbers=numbers, steps=STEPS)
 
 
 def play(one, *, progress=lambda step: 0.0, ended=lambda step: False, steps=STEPS, start=0):
@@ -81,7 +81,10 @@ def test_rounding_is_no_progress_but_small_steps_add_up_to_some():
 
 def test_an_environment_plays_the_same_wherever_it_is_played():
     together, apart = detours(num_envs=3), detours(num_envs=2, first=1)
-    np.testing.assert_array_equal(play(together)[:, 1:], play(apart))
+    played = play(together)
+    np.testing.assert_array_equal(played[:, 1:], play(apart))
+    for other in (played[:, 1], play(detours(seed=4))[:, 0]):
+        assert (played[:, 0] != other).any()
 
 
 def test_a_restored_one_goes_on_exactly():

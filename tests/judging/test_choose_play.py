@@ -10,6 +10,7 @@ import torch
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.choose_play import chosen, leads, main, returns_of
+from retro_agents.judging.sight import PATIENCE
 from retro_agents.run.checkpoint import load_agent, load_checkpoint
 from retro_agents.run.config import replaced
 
@@ -39,6 +40,13 @@ def test_the_way_that_earns_most_is_chosen():
     assert chosen(found) == "best"
     alone = returns_of(Walker(), "BrambleWood.Act1", settings, play="best", **options)
     assert np.allclose(alone.mean(), found["best"][0].mean(), rtol=0.2)
+
+
+def test_an_episode_ends_after_20_seconds_without_progress():
+    waits = Mock(act=Mock(side_effect=lambda obs, **_: np.zeros(len(obs), np.int64)))
+    options = {"episodes": 1, "seed": 0, "play": "best"}
+    returns_of(waits, "BrambleWood.Act1", EnvConfig().with_raw_rewards(), **options)
+    assert waits.act.call_count == PATIENCE == 20 * 15
 
 
 def test_a_way_leads_if_it_surely_earns_more_on_the_same_levels():

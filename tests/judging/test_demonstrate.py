@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from retro_agents.experience.episodes import episodes_of
+from retro_agents.experience.episodes import Episode, episodes_of
 from retro_agents.games.retro.config import ACTIONS, SEVEN, EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env, make_env
@@ -39,6 +39,22 @@ def test_a_recording_becomes_what_the_agent_saw_did_and_earned(tmp_path, backend
     # A recording has no more of the last step than its end; all others stick in one frame of four.
     assert episode.actions[:-1].tolist() == did[:-1]
     assert episode.terminated == terminated
+
+
+def test_the_best_of_several_recordings_comes_last(tmp_path, monkeypatch):
+    rewards = {"a.bk2": 9.0, "b.bk2": 3.0}
+
+    def episode(path, config):
+        actions, frames = np.ones(1, np.uint8), np.zeros((2, 1, 84, 84), np.uint8)
+        about = {"action_names": SEVEN, "frame_skip": 4, "frames": frames}
+        return Episode(str(LEVEL), actions, np.array([rewards[path.name]]), False, **about)
+
+    monkeypatch.setattr(f"{main.__module__}.replayed", episode)
+    for name in rewards:
+        (tmp_path / name).touch()
+    main([*(str(tmp_path / name) for name in rewards), "--out", str(tmp_path / "shown")])
+    shown = episodes_of(load_checkpoint(tmp_path / "shown"))
+    assert [one.total_reward for one in shown] == [3.0, 9.0]
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,16 @@ from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import HOLDS
 from retro_agents.ground.statistics import t_interval
-from retro_agents.judging.evaluate import agent_in, made_out, main, play_level
+from retro_agents.judging.evaluate import (
+    Found,
+    agent_in,
+    film_best,
+    made_out,
+    main,
+    play_level,
+)
 from retro_agents.judging.levels import held_out, playable_levels
-from retro_agents.judging.policies import contest_settings
+from retro_agents.judging.policies import contest_settings, load_policy
 from retro_agents.judging.score import Episode
 from retro_agents.judging.watch import main as watch
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent, save_checkpoint
@@ -38,6 +45,26 @@ def test_same_seed_plays_the_same_episodes():
     runs = [play_level(REFERENCES["random"](0), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
     assert runs[0] == runs[1]
     assert [episode.l for episode in runs[0]] == [25, 25]
+
+
+def test_later_episodes_have_the_next_seeds_and_the_best_one_is_filmed(tmp_path, monkeypatch):
+    ends, seeds = [(3.0, False), (9.0, True), (5.0, False)], []
+
+    def episode(policy, env, *, seed, on_moment, **_):
+        r, finished = ends[len(seeds)]
+        seeds.append(seed)
+        on_moment(r)
+        return Episode("one", r, 10, 0.1, finished)
+
+    monkeypatch.setattr("retro_agents.judging.evaluate.play_episode", episode)
+    options = {"episodes": 3, "seed": 7, "record_dir": tmp_path}
+    played, shown = play_level(REFERENCES["random"](0), LEVEL, SHORT, **options)
+    assert (seeds, shown) == ([7, 8, 9], [9.0])
+    made = Mock()
+    monkeypatch.setattr("retro_agents.judging.evaluate.film", made)
+    film_best(Path("Act1.mp4"), played, shown, SHORT.spec(), "me")
+    assert made.call_args.args[1] == {"me, Act1: best of 3": [9.0]}
+    assert made.call_args.kwargs["ends"] == {"me, Act1: best of 3": "FINISHED"}
 
 
 def test_trained_agent_is_played_scored_and_filmed(tmp_path, monkeypatch):
@@ -113,22 +140,33 @@ def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, mon
     told = []
 
     def play(policy, level, settings, *, episodes, seed, play, patience, **_):
-        told.append((seed, play, patience))
+        told.append((seed, play, patience, settings.backend))
         own = 100.0 if level.state.endswith("Act1") else 9000.0
         returns = [own + number for number in range(episodes)]
         return [Episode(str(level), r, 10, 0.5, False) for r in returns], []
 
+    loads = Mock(wraps=load_policy)
     monkeypatch.setattr("retro_agents.judging.evaluate.play_level", play)
+    monkeypatch.setattr("retro_agents.judging.evaluate.load_policy", loads)
     levels = "BrambleWood.Act1,BrambleWood.Act2"
     words = ["--episodes", "5", "--seed", "7", "--play", "best", "--out", str(tmp_path / "out")]
-    main(["ppo2", "--levels", levels, *words])
-    assert told == [(7, "best", 20 * 15)] * 2
+    main(["ppo2", "--levels", levels, "--backend", "emulator", *words])
+    assert told == [(7, "best", 20 * 15, "emulator")] * 2
+    loads.assert_called_once_with("ppo2", seed=7, device="cpu")
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     row = result["scores"][-1]
+    assert result["backend"] == "emulator"
     assert (row["label"], row["mean"]) == ("all levels", 4552.0)
     assert [len(own) for own in result["returns"].values()] == [5, 5]
     assert result["returns"]["BrambleDash-Genesis-v0:BrambleWood.Act1"][1] == 101.0
     assert (row["low"], row["high"]) == pytest.approx(t_interval([4550, 4551, 4552, 4553, 4554]))
+
+
+def test_sight_is_tested_on_all_held_out_levels(tmp_path, monkeypatch):
+    tested = Mock(return_value=Found({}, ()))
+    monkeypatch.setattr("retro_agents.judging.evaluate.evaluate_sight", tested)
+    main(["ppo2", "--sight", "--out", str(tmp_path / "out")])
+    assert tested.call_args.args[1] == playable_levels("bramble-test")
 
 
 @pytest.mark.parametrize("error", [errno.EPIPE, errno.ENOSPC, errno.EIO])

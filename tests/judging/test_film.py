@@ -16,12 +16,15 @@ from retro_agents.judging.film import (
     RED,
     Moment,
     Screen,
+    end_of,
     film,
+    keep_best,
     moments_of,
     picture,
     play_episode,
     values_of,
 )
+from retro_agents.judging.score import Episode
 from tests.runs import in_python
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
@@ -94,6 +97,27 @@ def test_a_recording_shows_what_was_played(tmp_path):
     assert again[-1].total == pytest.approx(played.r)
     assert all(one.screen == other.screen for one, other in zip(again[1::2], seen, strict=True))
     assert [one.action for one in again[::2]] == [one.action for one in seen]
+
+
+@pytest.mark.parametrize(
+    ("finished", "complete", "steps", "said"),
+    [
+        (True, True, 900, "FINISHED"),
+        (False, False, 900, "GAVE UP"),
+        (False, True, 4_499, "DIED"),
+        (False, True, 4_500, "TIME IS UP"),
+    ],
+)
+def test_a_film_says_how_its_episode_ended(finished, complete, steps, said):
+    assert end_of(Episode("one", 1.0, steps, 0.5, finished, complete)) == said
+
+
+def test_the_recording_of_the_best_episode_is_kept(tmp_path):
+    (tmp_path / "all").mkdir()
+    for number in range(3):
+        (tmp_path / "all" / f"Act1-{number:06d}.bk2").write_text(str(number))
+    keep_best(tmp_path / "all", [1.0, 9.0, 5.0], tmp_path / "best.bk2")
+    assert (tmp_path / "best.bk2").read_text() == "1" and not (tmp_path / "all").exists()
 
 
 def test_a_player_that_is_over_stays_in_grey_while_others_go_on(tmp_path):

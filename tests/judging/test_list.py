@@ -37,7 +37,9 @@ def test_what_there_is_is_listed(monkeypatch):
 def test_a_run_says_who_plays_what_and_how_well(tmp_path):
     with recorded(tmp_path, "jerk", env_steps=0):
         (tmp_path / "config.json").write_text('{"run": {"levels": "bramble-train"}}')
-        (tmp_path / "episodes.csv").write_text("step,r\n1,100.0\n2,200.0\n")
+        (tmp_path / "episodes.csv").write_text(
+            "step,r\n" + "1,900.0\n" * 9 + "2,100.0\n3,200.0\n" * 50
+        )
     (line,) = listing.lines("runs", str(tmp_path))
     said = "jerk, bramble-train, no checkpoint, mean return 150, began just now"
     assert line == f"{tmp_path}  {said}"

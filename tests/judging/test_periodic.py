@@ -1,8 +1,17 @@
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import numpy as np
 import pytest
 
 from retro_agents.games.procgen.config import ProcgenConfig
+from retro_agents.games.procgen.games import GAMES
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.judging.periodic import summary
+from retro_agents.ground.errors import UserError
+from retro_agents.judging import periodic
+from retro_agents.judging.periodic import evaluated, judged, seen, summary
+from retro_agents.judging.settings import EvaluationSettings
+from retro_agents.judging.sight import PATIENCE, PLAYS, Sight
 
 
 def episodes(*returns):
@@ -28,3 +37,54 @@ def test_one_game_has_no_column_of_its_own_and_none_is_normalised_without_a_rang
     memory = ProcgenConfig(distribution_mode="memory")
     assert set(summary("train", {"procgen:maze": episodes(1.0)}, memory)) == plain
     assert set(summary("train", {"BrambleDash:Act1": episodes(1.0)}, EnvConfig())) == plain
+
+
+def config_of(levels, env, **asked):
+    return SimpleNamespace(
+        run=SimpleNamespace(levels=levels, seed=7), env=env, evaluation=SimpleNamespace(**asked)
+    )
+
+
+@pytest.mark.parametrize(
+    ("env_steps", "names"), [(20, {"test"}), (30, {"sight"}), (50, set()), (60, {"test", "sight"})]
+)
+def test_an_evaluation_and_a_test_of_sight_come_each_at_its_own_steps(
+    env_steps, names, monkeypatch
+):
+    for kind, name in (("evaluated", "test"), ("seen", "sight")):
+        monkeypatch.setattr(periodic, kind, Mock(return_value={name: 1.0}))
+    config = config_of("bramble-train", EnvConfig(), evaluate_every=20, sight_every=30)
+    training = SimpleNamespace(agent=None, config=config, env_steps=env_steps)
+    run = Mock(training=training, due=lambda every: env_steps % every == 0)
+    assert judged(run).keys() == names
+
+
+def test_each_evaluation_plays_other_levels(monkeypatch):
+    play = Mock(return_value={"procgen:coinrun": episodes(1.0)})
+    monkeypatch.setattr(periodic, "evaluate", play)
+    asked = {"test_levels": "auto", "evaluate_episodes": 2}
+    evaluated(Mock(), config_of("procgen:coinrun", ProcgenConfig(), **asked), env_steps=60)
+    told = [(call.kwargs["seed"], call.kwargs["episodes"]) for call in play.call_args_list]
+    assert told == [(67, 2)] * 2
+
+
+def test_each_test_of_sight_plays_other_levels_and_cuts_episodes_without_progress(monkeypatch):
+    found = Sight(dict.fromkeys(PLAYS, episodes(1.0, 2.0)), 2, np.ones(1))
+    play = Mock(return_value=found)
+    monkeypatch.setattr(periodic, "measure", play)
+    seen(Mock(), config_of("bramble-train", EnvConfig(), sight_episodes=48), env_steps=60)
+    assert play.call_args.kwargs == {
+        "episodes": 48,
+        "seed": 67,
+        "play": "draw",
+        "patience": PATIENCE,
+    }
+
+
+def test_a_test_of_sight_needs_a_row_for_each_game_and_two_or_more():
+    asked = EvaluationSettings(sight_every=10, sight_episodes=6)
+    asked.check_levels(f"procgen:{','.join(GAMES[:6])}", ProcgenConfig())
+    with pytest.raises(UserError, match="divided among 6 rows, and 7 games need one each"):
+        asked.check_levels(f"procgen:{','.join(GAMES[:7])}", ProcgenConfig())
+    with pytest.raises(UserError, match="17 cannot be divided evenly among 2 to 16"):
+        EvaluationSettings(sight_every=10, sight_episodes=17)

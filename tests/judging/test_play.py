@@ -3,6 +3,7 @@
 import os
 import signal
 from contextlib import closing
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from retro_agents.judging import play
 LEVEL = parse_level("BrambleWood.Act1")
 B, RIGHT = 0, 7
 """Numbers of the pad's buttons."""
+SCENARIOS = {"native": "contest", "emulator": "scenario"}
 
 
 @pytest.fixture
@@ -61,8 +63,11 @@ def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tm
         return {2: "next", 3: "quit"}.get(len(played), "again")
 
     monkeypatch.setattr(play, "play_episode", episode)
-    levels = "BrambleWood.Act1,BrambleWood.Act2"
+    made = Mock(wraps=make_contest_env)
+    monkeypatch.setattr(play, "make_contest_env", made)
+    levels, scenario = "BrambleWood.Act1,BrambleWood.Act2", SCENARIOS[backend]
     argv = ["play", levels, f"--backend={backend}", "--record", str(tmp_path)]
+    argv += ["--scenario", scenario]
     monkeypatch.setattr("sys.argv", argv)
     play.main()
     first, second = (f"BrambleDash-Genesis-v0:{name}" for name in levels.split(","))
@@ -70,6 +75,8 @@ def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tm
     files = sorted(tmp_path.rglob("*.bk2"))
     assert [file.parent.name for file in files] == ["play-001", "play-001", "play-002"]
     assert [len(read_recording(file).pads) for file in files] == [71] * 3
+    by_hand = {"frame_skip": 1, "stick_probability": 0.0, "episode_steps": 0}
+    assert made.call_args.args[1] == EnvConfig(backend=backend, scenario=scenario, **by_hand)
 
 
 @pytest.mark.parametrize("backend", ["native", "emulator"])
@@ -175,5 +182,8 @@ def test_an_agent_plays_a_step_for_every_four_frames_of_yours():
 
 
 def test_a_rivals_name_that_is_no_utf_8_is_shown_with_escapes(monkeypatch):
-    monkeypatch.setattr(play, "load_policy", lambda *_, **__: (None, EnvConfig()))
-    assert play.Rival("runs/\udcff").label == r"runs/\udcff"  # OpenCV crashes at the name itself
+    settings = EnvConfig(reward_scale=0.01)
+    monkeypatch.setattr(play, "load_policy", lambda *_, **__: (None, settings))
+    rival = play.Rival("runs/\udcff")
+    assert rival.label == r"runs/\udcff"  # OpenCV crashes at the name itself
+    assert rival.settings == settings.with_raw_rewards()

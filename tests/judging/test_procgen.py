@@ -5,14 +5,16 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 
 from ppo2.train import parse, run
 from retro_agents.contract.episodes import Random
 from retro_agents.games.families import make_for
 from retro_agents.games.procgen.games import SCORES
 from retro_agents.ground.errors import UserError
-from retro_agents.judging.procgen import main
+from retro_agents.judging.procgen import EvaluateConfig, main, player
 from retro_agents.judging.sight import PLAYS
+from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.folder import alone_in
 from retro_agents.run.metrics import read_columns
 from tests.runs import but_for_config, latest_checkpoint
@@ -156,6 +158,27 @@ def quickly(finished, tmp_path, monkeypatch):
 
     monkeypatch.setattr("retro_agents.judging.procgen.evaluate", evaluate)
     return folder, lambda *flags: main([str(folder), "--policy", "random", *flags])
+
+
+def test_films_are_of_the_levels_of_their_set_and_in_the_way_that_was_played(quickly, monkeypatch):
+    folder, _ = quickly
+    made = Mock(side_effect=lambda policy, game, settings, path, **_: path)
+    monkeypatch.setattr("retro_agents.judging.procgen.film", made)
+    main([str(folder), "--video", "--play", "best", "--seed", "3"])
+    told = [(call.args[3].stem, call.args[2].start_level) for call in made.call_args_list]
+    games, first = ("bigfish", "bossfight"), {"train": 0, "test": 1_000_000}
+    assert told == [(f"{game}-{name}", level) for name, level in first.items() for game in games]
+    ways = [(call.kwargs["way"], call.kwargs["seed"]) for call in made.call_args_list]
+    assert ways == [("best", 3)] * 4
+
+
+def test_an_untrained_player_has_fresh_weights_of_its_seed(finished):
+    saved = load_checkpoint(finished)
+    policies = ("trained", "untrained", "untrained")
+    players = [player(EvaluateConfig(finished, policy=policy), saved) for policy in policies]
+    trained, one, other = (each.net.state_dict() for each in players)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert not all(torch.equal(one[name], trained[name]) for name in one)
 
 
 def test_evaluations_of_other_sets_levels_episodes_and_seeds_are_all_kept(quickly):

@@ -182,6 +182,15 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path):
     assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
 
 
+def test_only_the_newest_evaluations_count_and_the_episodes_before_them(tmp_path):
+    run = made_up(tmp_path / "a", returns=[4.0, 6.0], steps=2_000_000)
+    for steps, episodes, mean in ((1_000_000, 9, 1.0), (1_999_999, 2, 8.0)):
+        options = {"steps": steps, "episodes": episodes, "train": mean, "test": mean}
+        evaluated(run, f"step-{steps:09d}-trained", "coinrun", "unseen", **options)
+    (row,) = rows_of(run)
+    assert (row.env_steps, row.train, row.test, row.while_training) == (1_999_999, 8.0, 8.0, 4.0)
+
+
 def test_of_two_evaluations_of_one_size_the_last_by_name_counts(tmp_path, monkeypatch):
     run, glob = made_up(tmp_path / "a", returns=[4.0], train=8.0, test=7.0), Path.glob
     evaluated(run, "step-002000000-trained-seed-1", "coinrun", "unseen", train=6.0, test=5.0)

@@ -1,3 +1,4 @@
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from retro_agents.experience.episodes import episodes_of
 from retro_agents.games.families import level_names, make
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground.errors import UserError
 from retro_agents.judging.record import advised, main, record
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.folder import alone_in
@@ -60,6 +62,15 @@ def test_an_agent_is_recorded_on_the_levels_that_it_was_trained_on(tmp_path):
     main([str(tmp_path / "run"), "--out", str(tmp_path / "played")])
     found = {one.level for one in episodes_of(load_checkpoint(tmp_path / "played"))}
     assert found == {*level_names(agent.config.run.levels)} and len(found) == 2
+
+
+def test_an_agent_is_recorded_in_the_way_that_is_asked_for(tmp_path, monkeypatch, refused):
+    act = Mock(side_effect=UserError("enough"))
+    agent = SimpleNamespace(config=SimpleNamespace(env=EnvConfig()), act=act)
+    monkeypatch.setattr(f"{main.__module__}.load_agent", lambda _: agent)
+    words = ["mine", "--levels", LEVELS, "--play", "draw:2", "--out", str(tmp_path / "out")]
+    assert "enough" in refused(main, words, noisy=True)
+    assert act.call_args.kwargs["play"] == "draw:2"
 
 
 def test_a_folder_that_another_process_writes_to_is_refused(tmp_path, monkeypatch, refused):

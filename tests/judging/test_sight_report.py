@@ -2,6 +2,7 @@
 
 import io
 import json
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.judging.evaluate import main
 from retro_agents.judging.sight import PLAYS, Sight
-from retro_agents.judging.sight_report import by_level, numbers_of, sight_table, verdict
+from retro_agents.judging.sight_report import (
+    by_level,
+    numbers_of,
+    sight_of,
+    sight_table,
+    verdict,
+)
 from tests.agents.tiny import train
 
 GAME = "BrambleDash-Genesis-v0"
@@ -84,3 +91,24 @@ def test_a_trained_agent_is_tested_both_ways(tmp_path, monkeypatch, capsys):
         assert sum(plays["frequencies"].values()) == pytest.approx(1)
         for name in PLAYS:
             assert [*map(len, plays[name]["levels"].values())] == [2, 2]
+
+
+def test_an_agent_is_tested_as_it_draws_while_it_learns_and_by_its_best_action(monkeypatch):
+    tested = Mock(return_value=sight(*[[1.0, 2.0, 3.0, 4.0]] * 3))
+    monkeypatch.setattr("retro_agents.judging.sight_report.tested", tested)
+    names = {"spec.return_value.action_names": ("a", "b")}
+    found = sight_of(Mock(), LEVELS, Mock(**names), episodes=2)
+    plays = [call.kwargs["play"] for call in tested.call_args_list]
+    assert [*zip(found, plays, strict=True)] == [("as it learns", "draw"), ("best action", "best")]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["hold-right"], "hold-right has no net that acts on what it sees"),
+        (["ppo2", "--episodes", "1"], "give --episodes 2 or more"),
+        (["ppo2", "--levels", LEVELS[0], "--episodes", "17"], "17 episodes make one row here"),
+    ],
+)
+def test_what_has_no_sight_to_test_is_refused(words, says, refused):
+    assert says in refused(main, ["--sight", *words])

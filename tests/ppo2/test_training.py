@@ -189,3 +189,10 @@ def test_a_saved_kl_weight_goes_on_with_its_own_penalty_only(corridor, tmp_path,
     training = Training(replaced(QUICK, kl_penalty=penalty), 3)
     training.restore(load_to_resume(tmp_path), corridor(3))
     assert float(training.learner.kl_weight) == pytest.approx(weight)
+
+
+def test_the_share_of_detours_is_a_metric(corridor):
+    training, envs = Training(replaced(QUICK, detour_after=2), 2), corridor(2)
+    obs = training.collector.play(envs, envs.reset()[0])
+    share = training.collector.detours.taken.mean()
+    assert learn(training, obs)["detours"] == share > 0.0

@@ -20,6 +20,7 @@ from retro_agents.studio import app, files, index, row
 from retro_agents.studio.files import Table
 from retro_agents.studio.row import described, history, mark_of
 from tests.studio.runs import (
+    LEVELS,
     RECORDED,
     linked,
     make_contest,
@@ -27,6 +28,7 @@ from tests.studio.runs import (
     make_run,
     make_sweep,
     piped,
+    table,
     write,
 )
 
@@ -37,6 +39,12 @@ def test_a_row_says_where_a_run_stands(tmp_path):
     assert row.mean == pytest.approx(1_200)  # of 40 episodes
     assert row.random < row.oracle
     assert described(tmp_path / "one", "one", 1).speed == pytest.approx(100)
+    ends = [f"{s},0,{LEVELS[0]},{3 * (s > 50)},9,0.5,0" for s in range(1, 151)]
+    table(tmp_path / "one/episodes.csv", "step,env,level,r,l,progress,finished", ends)
+    assert described(tmp_path / "one", "one", 0).mean == 3  # of the newest hundred
+    starts = history(tmp_path / "one")
+    write(tmp_path / "one/provenance.json", [*starts, {"agent": "ppo2"}])  # which did not end
+    assert described(tmp_path / "one", "one", 0).state == "killed"
 
 
 def test_a_clones_updates_are_its_steps(tmp_path):

@@ -10,9 +10,10 @@ import pytest
 
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted
+from retro_agents.run.checkpoint import save_checkpoint
 from retro_agents.run.folder import alone_in
 from retro_agents.studio import agents, judged
-from retro_agents.studio.curves import Tables
+from retro_agents.studio.curves import Tables, drawn
 from retro_agents.studio.episodes import listed
 from retro_agents.studio.files import checkpoints_of, read_json
 from retro_agents.studio.index import Index
@@ -139,6 +140,13 @@ def test_a_comparison_says_what_a_reader_must_know(tmp_path, other, remarks):
     make_contest(tmp_path / "contest")
     asked = Comparison([Entry(runs=["a"]), other])
     assert compare(Index(tmp_path), asked)["remarks"] == remarks
+
+
+def test_curves_are_drawn_as_the_page_asks(client, tmp_path):
+    runs = {name: tmp_path / "runs" / name for name in ("a0", "a1")}
+    asked = {"run": [*runs], "column": "metrics/loss", "x": "seconds", "window": "3", "seeds": "1"}
+    found = client.ask("/api/curves", query=asked)[1]
+    assert found == drawn(Tables(), runs, "metrics/loss", x="seconds", window=3, seeds=True)
 
 
 def test_a_sweeps_single_cell_is_compared(client):
@@ -325,6 +333,15 @@ def test_a_jerk_run_offers_its_sequences_and_recordings(studio, tmp_path):
     assert [(row["step"], row["file"]) for row in rows if row["file"]] == [(600, RECORDED)]
     status, found = client.ask("/api/player", query={"agent": checkpoint})
     assert (status, found["levels"]) == (200, {LEVELS[0]: [6, 1, 1]})
+
+
+def test_the_newest_checkpoint_of_a_run_is_offered(tmp_path):
+    run = make_run(tmp_path / "one")
+    for step in (5, 10):
+        about = {"agent": "ppo2", "config": {}, "counters": {"env_steps": step}}
+        save_checkpoint(run / "checkpoints", tensors={}, **about)
+    known = agents.Agents(Index(tmp_path), tmp_path).known()
+    assert [one["id"] for one in known if "@" in one["id"]] == ["one@step-000000010"]
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """Games that the studio's machine plays for a page."""
 
+import asyncio
 import errno
 import json
 import struct
-from contextlib import closing
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import numpy as np
 import pytest
@@ -13,8 +16,9 @@ from ppo2.agent import PPO2Agent, make_net
 from ppo2.train import parse
 from retro_agents.games.families import make
 from retro_agents.games.retro.config import EnvConfig
+from retro_agents.ground.errors import UserError
 from retro_agents.judging.demonstrate import replayed
-from retro_agents.studio import stream
+from retro_agents.studio import games, mind, player, stream
 from retro_agents.studio.games import Part, beside, other_game
 from tests.runs import soon
 from tests.studio.conftest import TOKEN, processes
@@ -222,3 +226,73 @@ def test_the_last_screen_of_procgen_is_of_the_level_that_ended():
         final = infos["final_obs"][0]
     assert np.array_equal(obs, final)
     assert np.array_equal(screens[-1], beside(final[-game.channels :], game.channels))
+
+
+def test_every_episode_has_a_seed_of_its_own(monkeypatch):
+    controls, seeds = player.Controls(), list[int]()
+
+    def episode(game, number, seed, show, controls):
+        seeds.append(seed)
+        controls.episode += 1  # as the page asks for another
+        if len(seeds) == 3:
+            raise EOFError
+        return False
+
+    monkeypatch.setattr(player, "play_episode", episode)
+    monkeypatch.setattr(player, "game_of", lambda *_: nullcontext())
+    with pytest.raises(EOFError):
+        player.play(Part("", "", seed=7), Mock(), controls)
+    assert seeds == [7, 8, 9]
+
+
+def test_points_are_the_games_whatever_the_agent_learned_from(monkeypatch):
+    made = Mock(side_effect=UserError("enough"))
+    monkeypatch.setattr(games, "make_env", made)
+    settings = EnvConfig(reward_scale=0.01)
+    with pytest.raises(UserError), games.retro_game(Part("", "Act1"), Mock(), settings, Mock()):
+        pass
+    raw = replace(settings.with_raw_rewards(), backend="emulator")
+    made.assert_called_once_with("Act1", raw)
+
+
+def test_games_have_room_as_soon_as_others_have_ended():
+    asked = [Part("", "")]
+
+    async def watched(count):
+        streams, socket = stream.Streams(Mock()), AsyncMock()
+        streams._parts, streams.stream = AsyncMock(return_value=asked * count), AsyncMock()
+        for _ in range(stream.MOST + 1):  # one after the other
+            await streams.watch(socket)
+        return [call.args[0]["error"] for call in socket.send_json.call_args_list]
+
+    assert asyncio.run(watched(stream.MOST)) == []
+    too_many = asyncio.run(watched(stream.MOST + 1))
+    assert too_many == ["0 games of 4 are shown already: close their pages"] * 5
+
+
+def test_keys_are_pressed_in_the_first_game_alone():
+    players: Any = [AsyncMock(), AsyncMock()]
+    stage = stream.Stage(players)
+    for order in (player.Order("act", action=1), player.Order("speed", speed=2.0)):
+        asyncio.run(stage.tell(order))
+    told = [[call.args[0].do for call in one.tell.call_args_list] for one in players]
+    assert told == [["act", "speed"], ["speed"]]
+
+
+def test_a_net_looks_where_grey_changes_its_scores(monkeypatch):
+    class Corner:
+        """Its first score is the pixel in the upper right corner."""
+
+        config: Any = None
+        net: Any = None
+        logits, recurrent, device = True, False, "cpu"
+        act = scores = staticmethod(Mock())
+
+        def outputs(self, images):
+            return {"logits": images[:, 0, 0, -1:].float()}
+
+    monkeypatch.setattr(mind, "LOOK_EVERY", 0.0)
+    looks = mind.Looks(Corner())
+    looks.at(np.zeros((1, 36, 48), np.uint8))
+    assert looks.sees and soon(lambda: looks.newest)
+    assert np.flatnonzero(looks.newest).tolist() == [mind.CELLS - 1]

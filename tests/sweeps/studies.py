@@ -5,12 +5,13 @@ import msgspec
 from retro_agents.sweeps.study import Study
 
 TRAINER = """
-import pathlib, sys
+import os, pathlib, sys
 words = sys.argv[1:]
 folder = pathlib.Path(words[words.index("--run-dir") + 1])
 with open(folder.parent / "calls.txt", "a") as file:
     print(" ".join(words), file=file)
 folder.mkdir(parents=True, exist_ok="--resume" in words)
+(folder / "threads").write_text(os.environ["OMP_NUM_THREADS"])
 levels = ["G:A"] if "--resume" in words else words[words.index("--levels") + 1].split(",")
 rows = [f"{i},0,{level},{10.0 * i + len(level)},5,0.5,0" for level in levels for i in (1, 2)]
 rows = ["step,env,level,r,l,progress,finished", *rows, ""]

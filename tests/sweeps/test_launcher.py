@@ -213,13 +213,15 @@ def test_a_run_that_another_command_completed_meanwhile_is_not_repeated(study, t
 
 def test_a_resumed_run_keeps_its_number_of_threads(study, tmp_path, monkeypatch):
     """On other numbers some trainings end with other weights."""
-    threads = iter([1, 2])
+    threads = iter([3, 4])
     monkeypatch.setattr("retro_agents.sweeps.launcher.free_cores", lambda: 2 * next(threads))
     stopping = changed(study, "before", flags="--stop")
     for _ in range(2):
         with suppress(UserError):
             run(stopping, tmp_path, "before")
-    assert record(stopping, tmp_path, "before")["threads"] == 1
+    found = record(stopping, tmp_path, "before")
+    assert found["threads"] == 3 and "cpu_hours" not in found  # of which only a part was measured
+    assert (tmp_path / "before/all-0/threads").read_text() == "3"
 
 
 def test_failure_stops_only_what_needs_it(study, tmp_path):

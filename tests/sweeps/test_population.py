@@ -253,8 +253,12 @@ def test_every_report_may_bring_a_perturbation(tmp_path):
     """Runs report at the first end of a rollout after each --perturb-every: 8,192 steps here."""
     pytest.importorskip("ray.tune")
     config = population("gamma=0.1:0.9", population=2, perturb_every=10_000, out=tmp_path)
-    scheduler = tuner(config, {"gamma": (0.1, 0.9)}, grows)._local_tuner._tune_config.scheduler
+    ranges = {"gamma": (0.1, 0.9), "hidden": (4.0, 400.0)}
+    scheduler = tuner(config, ranges, grows)._local_tuner._tune_config.scheduler
     assert scheduler._perturbation_interval <= 8_192  # which 10,000 would pass over
+    draws = scheduler._hyperparam_mutations
+    samplers = {name: type(draw.get_sampler()).__name__ for name, draw in draws.items()}
+    assert samplers == {"gamma": "_Uniform", "hidden": "_LogUniform"}
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import read_result, store
 from retro_agents.sweeps import search
 from retro_agents.sweeps.__main__ import main
+from retro_agents.sweeps.config import SweepConfig
 
 pytest.importorskip("optuna")
 
@@ -63,6 +64,16 @@ def test_a_trials_score_is_of_the_returns_that_it_is_stopped_by(tmp_path, rows, 
 def test_a_run_has_a_score_once_it_wrote_its_column(tmp_path, names, head, expected):
     (tmp_path / "metrics.csv").write_text(f"{head}\n10,5\n")
     assert search.scores(tmp_path, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "log"),
+    [("gamma=0.01:0.9", True), ("gamma=0.1:0.9", False), ("hidden=4:8", False),
+     ("hidden=4:80", True)],
+)  # fmt: skip
+def test_of_a_wide_range_the_logarithm_is_drawn(word, log):
+    (drawn,) = search.read_space(SweepConfig(agent="toy", search=(word,))).values()
+    assert drawn.log == log
 
 
 def test_runs_side_by_side_try_different_values(played):

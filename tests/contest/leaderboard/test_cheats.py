@@ -4,7 +4,9 @@ import ctypes
 import json
 import os
 import socket
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,8 +15,10 @@ from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard.confine import begun, can_hide
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.leaderboard.tape import read_tape, write_tape
+from retro_agents.contest.wire.protocol import TimestepTimeoutError
 from retro_agents.ground.files import file_hash
 from retro_agents.ground.temporary import temporary_folder
+from tests.contest.leaderboard.conftest import STEPS
 from tests.runs import ROOT
 
 LOOKS = """
@@ -229,3 +233,13 @@ def test_a_forged_result_or_recording_is_refused(board, refused):
     result["acts"][board.act]["recording"] = file_hash(tape)
     (board.results / "result.json").write_text(json.dumps(result))
     assert "score the entry anew" in refused(board.check)
+
+
+@pytest.mark.parametrize(("gib", "says"), [(5, "it used 5.0 GiB, and 4 are allowed"), (3, "")])
+def test_an_entry_has_no_more_memory_than_its_class(gib, says):
+    ended = TimestepTimeoutError("all are played")
+    limits = SimpleNamespace(timesteps=STEPS)
+    server = SimpleNamespace(limits=limits, error=None, ended=ended)
+    with pytest.raises(running.RefusedError, match=says) if says else nullcontext():
+        machine = running.MACHINES["cpu"]
+        running.judge(server, late=False, use=(0.0, gib * 2**30), machine=machine, said="")

@@ -11,12 +11,13 @@ import time
 from array import array
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
 import pytest
 
-from cartridge.levels.season import open_season
+from cartridge.levels.season import open_season, oracle
 from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard import result
 from retro_agents.contest.leaderboard import score as scoring
@@ -29,6 +30,7 @@ from retro_agents.contest.leaderboard.result import verified
 from retro_agents.contest.leaderboard.season import SEEDS, current_season
 from retro_agents.contest.leaderboard.tape import replay
 from retro_agents.contest.player import PlayerConfig
+from retro_agents.contract.policy import parse_play
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.temporary import PREFIX
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
@@ -116,7 +118,12 @@ def test_files_that_flags_name_are_the_entrys_own(board):
 def test_an_entrys_own_net_may_have_the_name_of_a_shipped_one(board):
     folder = board.entry(agent="ppo2", checkpoint="ppo2")
     shutil.copytree(latest_checkpoint("ppo2").parent, folder / "ppo2")
-    assert Path(read_entry(folder).agent.checkpoint).is_relative_to(folder.resolve())
+    entry = read_entry(folder)
+    assert Path(entry.agent.checkpoint).is_relative_to(folder.resolve())
+    home = folder.with_name("copy")  # the entry's own folder is hidden from it
+    words = command_of(entry, home, meet=home, work=home, seed=7)
+    start = Path(words[words.index("--checkpoint") + 1])
+    assert start.is_relative_to(home) and start.name == Path(entry.agent.checkpoint).name
 
 
 def test_a_result_that_cannot_be_written_replaces_none(board, refused, monkeypatch):
@@ -174,6 +181,43 @@ def test_an_exported_net_is_scored_and_plays_as_its_agent(board):
         assert net.act(images, play=play).tolist() == theirs.tolist()
 
 
+def net_of(**session):
+    """A net without a file."""
+    net = object.__new__(Net)
+    net.session, net.random, net.state = SimpleNamespace(**session), np.random.default_rng(0), None
+    return net
+
+
+@pytest.mark.parametrize(
+    ("play", "chances"),
+    [
+        ("draw", [0.1, 0.6, 0.3]),
+        ("draw:0.5", [0.01 / 0.46, 0.36 / 0.46, 0.09 / 0.46]),
+        ("epsilon:0.3", [0.1, 0.8, 0.1]),
+        ("best", [0.0, 1.0, 0.0]),
+    ],
+)
+def test_a_net_draws_its_actions_as_an_agent_does(play, chances):
+    logits = np.tile(np.log([0.1, 0.6, 0.3]), (20_000, 1))
+    drawn = net_of().chosen(logits, *parse_play(play))
+    np.testing.assert_allclose(np.bincount(drawn, minlength=3) / len(drawn), chances, atol=0.01)
+
+
+def test_a_net_with_a_memory_forgets_the_last_episode():
+    remembered = []
+
+    def run(_, given):
+        remembered.append(given["state"].tolist())
+        return np.zeros((2, 3), np.float32), given["state"] + 1
+
+    inputs = [SimpleNamespace(name="images"), SimpleNamespace(name="state", shape=[None, 1])]
+    outputs = [SimpleNamespace(name=name) for name in ("logits", "new_state")]
+    net = net_of(get_inputs=lambda: inputs, get_outputs=lambda: outputs, run=run)
+    for starts in ([True, True], [False, False], [False, True]):
+        net.act(np.zeros((2, 1, 4, 4), np.uint8), play="best", starts=np.array(starts))
+    assert remembered == [[[0], [0]], [[1], [1]], [[2], [0]]]
+
+
 def test_a_net_of_another_frame_skip_is_refused():
     net = Net(ROOT / "web" / "agents" / "rainbow.onnx", seed=0)
     said = net.session.get_modelmeta().custom_metadata_map | {"frame_skip": "2"}
@@ -191,6 +235,7 @@ elif words[0] in ("pull", "rm"):
     (here / words[0]).open("a").write(words[-1])
 else:
     assert "/runs:mode=1777" in words and (here / "pull").exists()
+    assert words[words.index("--network") + 1] == "none"
     meet = words[words.index("--volume") + 1].partition(":")[0]
     steps = next(word.partition("=")[2] for word in words if word.startswith("TIMESTEPS="))
     os.environ.update(CONTEST_DIR=meet, CONTEST_STEPS=steps)
@@ -214,6 +259,14 @@ def test_an_image_is_scored_and_what_it_used_is_not_said(board, docker):
     assert "| – | MIT |" in (board.root / "page.md").read_text()
     assert (docker / "rm").read_text().count(PREFIX) == SEEDS
     assert (docker / "pull").read_text() == IMAGE
+
+
+@pytest.mark.usefixtures("docker")
+@pytest.mark.parametrize("machine", ["cpu", "free"])
+def test_an_image_gets_one_core_and_its_memory_unless_its_machine_is_free(board, tmp_path, machine):
+    entry = read_entry(board.entry(image=IMAGE, machine=machine))
+    words = command_of(entry, tmp_path, meet=tmp_path, work=tmp_path, seed=7)
+    assert ("--cpus 1 --memory 4g" in " ".join(words)) == (machine == "cpu")
 
 
 def test_podman_keeps_the_users_id_unless_that_is_root_or_wants_another(monkeypatch):
@@ -375,6 +428,16 @@ def test_an_agent_of_the_project_plays_in_the_contests_player(board, tmp_path):
     config = parse_command(PlayerConfig, words[4:-1], command="retro-agents contest play")
     assert (config.agent, config.mode, config.play) == ("ppo2", "frozen", "best")
     assert (config.seed, config.timesteps, config.level) == (7, STEPS, "remote")
+    assert config.device == "cpu"  # as its machine says
+
+
+def test_an_entry_of_one_core_is_given_no_accelerator(board, tmp_path):
+    given = {}
+    for machine in ("cpu", "free"):
+        entry = read_entry(board.entry(machine=machine))
+        given[machine] = running.environment_of(entry, tmp_path, seed=7)
+    own = {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    assert given["cpu"] == given["free"] | own and not own.keys() & given["free"].keys()
 
 
 def test_the_page_says_who_cannot_have_seen_the_acts(board):
@@ -389,6 +452,19 @@ def test_the_page_says_who_cannot_have_seen_the_acts(board):
     page(["--board", str(board.root)])
     assert "| yes | none |" in (board.root / "page.md").read_text()
     assert str(facts["seed"]) not in (board.root / "page.md").read_text()
+
+
+def test_the_page_has_the_best_entry_first(board):
+    scores = {}
+    for name, agent in (("a", "random"), ("b", "hold-right")):
+        folder = shutil.copytree(board.entry(agent=agent), board.root / "entries" / name)
+        scoring.main([str(folder), "--board", str(board.root)])
+        path = board.root / "results" / "1" / name / "result.json"
+        scores[name] = json.loads(path.read_text())["score"]
+    assert scores["a"] < scores["b"]
+    page(["--board", str(board.root)])
+    text = (board.root / "page.md").read_text()
+    assert text.index("| b |") < text.index("| a |") and "| act | b | a |" in text
 
 
 def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(board, refused):
@@ -413,14 +489,24 @@ def test_runs_of_an_act_that_end_together_keep_their_own_recordings(tmp_path, mo
     assert len(drafts) == SEEDS
 
 
+def test_a_run_of_another_entry_season_or_game_is_played_anew(tmp_path):
+    played = Played(array("H", [1, 2]), 3.0, 2.0, 1)
+    scoring.remember(tmp_path / "Zone.Act1.0", played, inputs=["entry", "season", "game"])
+    assert scoring.recall(tmp_path / "Zone.Act1.0", inputs=["entry", "season", "game"]) == played
+    assert scoring.recall(tmp_path / "Zone.Act1.0", inputs=["entry", "season", "other"]) is None
+    assert scoring.recall(tmp_path / "Zone.Act1.1", inputs=["entry", "season", "game"]) is None
+
+
 def test_a_copy_of_a_seasons_folder_is_no_season(board):
     shutil.copytree(board.root / "seasons" / "1", board.root / "seasons" / "2.bak")
     assert current_season(board.root).number == 1
 
 
 def test_a_new_season_has_acts_that_nobody_knew(board):
+    mine = read_entry(board.entry())
     folder = open_season(board.root, acts=1)
     season = current_season(board.root)
+    assert season.facts.entries == {"mine": mine.sha256}  # which cannot have seen them
     assert (folder.name, season.number, len(season.acts)) == ("2", 2, 1)
     assert season.level(season.acts[0]) in season.cartridge.acts
     known = msgspec.structs.replace(season.facts, secret="")
@@ -430,6 +516,18 @@ def test_a_new_season_has_acts_that_nobody_knew(board):
     assert guessed.sticky_seed(act, 0) < 2**32 < season.sticky_seed(act, 0)  # too many to try all
     played = run_of(season, act, blind("random", season.entry_seed(act, 0)), steps=9, seed=0)
     assert replay(season, act, played.masks, seed=0).steps == 9
+
+
+def test_the_oracle_practises_on_the_layout_of_the_season(board, monkeypatch):
+    made = Mock(side_effect=UserError("enough"))
+    monkeypatch.setattr("cartridge.levels.season.make_act", made)
+    season = current_season(board.root)
+    season = dataclasses.replace(
+        season, facts=msgspec.structs.replace(season.facts, acts={"BrambleWood.Act2": 3})
+    )
+    with pytest.raises(UserError, match="enough"):
+        oracle(season, "BrambleWood.Act2")
+    made.assert_called_once_with(0, 2, season.facts.seed, layout=3)
 
 
 def test_a_season_is_there_as_a_whole_or_not_at_all(board, monkeypatch):

@@ -4,6 +4,7 @@ import random
 from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import gymnasium
 import numpy as np
@@ -61,6 +62,8 @@ def test_how_a_checkpoints_own_run_began_and_where_it_went_is_not_repeated(saved
         return config_of(name, saved[name], *flags)
 
     assert config("ppo2").evaluation.sight_every == 0
+    hidden = [config("ppo2", *flags).net.hidden for flags in ((), ("--preset", "contest"))]
+    assert hidden == [16, PPO2Config().net.hidden]  # a preset's instead of the checkpoint's
     policies = [config("jerk"), config("jerk", "--policy=x")]
     assert [c.policy for c in policies] == ["", "x"] and not policies[0].record
     found = [config("rainbow"), config("rainbow", "--init-encoder=x")]
@@ -133,3 +136,10 @@ def test_a_users_function_draws_by_the_contests_seed(monkeypatch):
         play_function(draw, Path(), level="level", seed=seed)
     assert drawn[0] == drawn[1]
     assert not {*drawn[0]} & {*drawn[2]}
+
+
+def test_a_player_that_does_not_learn_draws_by_the_contests_seed(tmp_path, monkeypatch):
+    loads = Mock(side_effect=TimestepTimeoutError("over"))
+    monkeypatch.setattr(f"{PLAYER}.load_policy", loads)
+    play(Agent("random"), tmp_path, level="", timesteps=9, seed=5, run_dir=tmp_path)
+    loads.assert_called_once_with("random", seed=5, device="auto")

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from itertools import pairwise
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -9,6 +12,7 @@ from retro_agents.contest.match.agent import Agent
 from retro_agents.contest.match.job import Contest, Job, judge
 from retro_agents.contest.wire.limits import Limits, parse_seconds
 from retro_agents.contest.wire.protocol import SERVER_GONE
+from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 
@@ -19,8 +23,8 @@ SLOW = "WallClockTimeoutError: the client did nothing for 1 s"
 NOBODY = "WallClockTimeoutError: no client came and began to play"
 
 
-def job_in(folder, limits, *, record=False):
-    facts = {"backend": "native"}
+def job_in(folder, limits, *, record=False, backend="native"):
+    facts = {"backend": backend}
     contest = Contest(folder, Agent("random"), limits, record, facts=facts, lock=0)
     return Job(contest, Level("BrambleDash-Genesis-v0", "BrambleWood.Act1"), 0, name="job")
 
@@ -71,12 +75,26 @@ def test_a_job_whose_server_wrote_nothing_is_interrupted(tmp_path, monkeypatch, 
         return subprocess.Popen(ended, stdin=subprocess.PIPE, process_group=0)
 
     monkeypatch.setattr(Job, "start", start)
-    job = job_in(tmp_path, Limits(wall_clock=1e16, stall=1e-5), record=record)
+    job = job_in(tmp_path, Limits(wall_clock=1e16, stall=1e-5), record=record, backend="emulator")
     command = job.server_command()
-    told = [command[command.index(flag) + 1] for flag in ("--wall-clock", "--stall")]
-    assert [*map(parse_seconds, told)] == [1e16, 1e-5]
+    told = {flag: word for flag, word in pairwise(command) if flag.startswith("--")}
+    assert [parse_seconds(told[flag]) for flag in ("--wall-clock", "--stall")] == [1e16, 1e-5]
+    # The seed of a local vector environment's row.
+    assert (told["--backend"], told["--seed"]) == ("emulator", str(row_seeds(0, 1)[0]))
+    assert ("--record" in command) == record
     job.stopped_server = True
     for process in (job.server, job.player):
         process.wait()
     assert job.finish() == "interrupted"
     assert not (job.folder / "result.json").exists()
+
+
+@pytest.mark.parametrize("stall", [0.0, 600.0])
+def test_an_agent_has_the_time_of_a_step_to_save_itself_once_the_server_is_gone(stall, monkeypatch):
+    monkeypatch.setattr("retro_agents.contest.match.job.GRACE_SECONDS", 0.0)
+    job = object.__new__(Job)
+    job.contest = SimpleNamespace(limits=SimpleNamespace(stall=stall))
+    job.server, job.player = Mock(poll=lambda: 0), Mock(poll=lambda: None)
+    job.alone_since = None
+    assert not job.poll() and not job.poll()
+    assert job.player.kill.called == (stall == 0.0)

@@ -1,11 +1,13 @@
 """What a report shows, against the episodes themselves."""
 
+import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from retro_agents.contest.report import contests
 from retro_agents.contest.report.contests import (
     curve,
     held,
@@ -82,3 +84,18 @@ def test_labels_differ_where_folders_have_the_same_name(tmp_path, monkeypatch):
     twice = [Path(), folders[0], folders[0] / ".." / "run"]
     labels = [entry.label for entry in read_entries(twice)]
     assert labels == ["rainbow [here]", "rainbow [run]"]
+
+
+def test_the_film_of_a_level_is_of_its_best_recorded_episode(tmp_path, monkeypatch):
+    monkeypatch.setattr(contests, "film", lambda path: path)
+    out = write_contest(tmp_path, "mine", seeds=3, score=5000.0, level=LEVELS[0])
+    (folder,) = out.glob(f"*{LEVELS[0]}")
+    best = {"seed-0": 9000.0, "seed-1": 7000.0, "seed-2": 8000.0}  # the first has no recording
+    for name, value in best.items():
+        result = json.loads((folder / name / "result.json").read_text()) | {"best_return": value}
+        (folder / name / "result.json").write_text(json.dumps(result))
+    for name in ("seed-1", "seed-2"):
+        (folder / name / "best.bk2").touch()
+    (shown,) = contests.best_films(read_entries([out]))
+    assert (shown.seed, shown.score) == (2, 8000.0)
+    assert shown.film == folder / "seed-2" / "best.bk2"

@@ -3,6 +3,7 @@
 import gzip
 from collections import deque
 from dataclasses import replace
+from unittest.mock import Mock
 
 import cv2
 import gymnasium
@@ -16,6 +17,7 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import kind_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_env
+from retro_agents.games.retro.wrappers import EpisodeRecord
 from retro_agents.ground.errors import UserError
 from tests.games.retro.test_shrink import by_area
 
@@ -210,3 +212,20 @@ def test_recorded_rewards_become_those_that_the_environment_gives(either, backtr
     config = replace(config, backtracking=backtracking, reward_scale=scale)
     assert (raw < 0).any() and (raw > 0).any()
     np.testing.assert_allclose(config.learning_rewards(raw), played(config), rtol=1e-5, atol=1e-5)
+
+
+def test_a_restored_episode_knows_how_far_it_came():
+    def walked(*rewards):
+        env = Mock(spec=gymnasium.Env)
+        env.reset.return_value = None, {"level": "Act1"}
+        env.step.side_effect = [(None, reward, False, False, {}) for reward in rewards]
+        record = EpisodeRecord(env)
+        record.reset()
+        for _ in rewards:
+            record.step(0)
+        return record
+
+    one, other = walked(4_500.0, -900.0), walked()
+    other.restore(one.save())
+    assert other.episode() == one.episode()
+    assert one.episode()["progress"] == 0.5
