@@ -25,7 +25,7 @@ class BackingPolicy:
 
 def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
     """The agent in a checkpoint of any package, or the policy behind one of JERK, computing in
-    fp32. None if there is no net."""
+    fp32. None if there is no net that scores actions."""
     state: Any = {"package": saved.agent, "config": saved.config}
     if saved.agent == "jerk":
         saved.config_as(JerkConfig)  # raises UserError for another version's
@@ -36,7 +36,7 @@ def policy_of(saved: Checkpoint, *, device: str) -> BackingPolicy | None:
     if "precision" in values:
         values["precision"] = "fp32"
     actor: Any = find(state["package"]).build(values, saved.tensors["net"], device=device)
-    return BackingPolicy(actor, **state)
+    return BackingPolicy(actor, **state) if isinstance(actor, ScoringPolicy) else None
 
 
 def taken_policy(saved: Checkpoint, config: JerkConfig, *, device: str) -> BackingPolicy:

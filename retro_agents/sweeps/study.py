@@ -31,7 +31,7 @@ REFERENCE = re.compile(r"<([^<>]+)>")
 class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way to learn or to play."""
 
-    run: str = ""
+    run: str
     """A module with --run-dir, --levels, --seed and --timesteps that writes an episodes.csv; if it
     left a checkpoint, it is resumed with --resume."""
     flags: str | tuple[str, ...] = ""

@@ -8,6 +8,7 @@ from jerk.embedding import FrameEmbedder
 from jerk.policy import taken_policy
 from lsh_memory import EpisodicMemory, MemoryConfig
 from retro_agents.ground.errors import UserError
+from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced
 from tests.agents.tiny import images, untrained
@@ -70,6 +71,7 @@ def test_what_cannot_play_for_jerk_is_refused_in_one_line(tmp_path):
         "recurrent": untrained("ppo2", recurrent="gru", sequence_steps=2),
         "jerk": JerkAgent(replaced(CONFIG, policy_replays=0.0)),
         "memory": EpisodicMemory(MemoryConfig(features=4, actions=7)),
+        "tally": find("tally").build({"image_height": 36, "image_width": 36}),
     }.items():
         saved.save(tmp_path / name)
     for name, changes, words in (
@@ -79,6 +81,7 @@ def test_what_cannot_play_for_jerk_is_refused_in_one_line(tmp_path):
         ("recurrent", {}, "recurrent"),
         ("jerk", {}, "no policy"),
         ("memory", {}, "no policy"),
+        ("tally", {}, "no policy"),  # which has no scores
     ):
         with pytest.raises(UserError, match=words):
             take(tmp_path / name, replaced(CONFIG, **changes))

@@ -18,6 +18,7 @@ from retro_agents.ground.requirements import ROOT
 
 CODE, PACK = "bramble.wasm", "game.pack"
 """The files in a game's folder with which it runs without an emulator."""
+NO_ROM = "{} has no ROM: import your own with `retro-agents import-roms DIR`"
 OWN_GAMES = ROOT / "cartridge" / "integration"
 
 
@@ -172,7 +173,7 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
                 "with the console's compiler (docs/environments/generator.md)"
             )
     elif rom_of(game) is None:
-        raise UserError(f"{game} has no ROM: import your own with `retro-agents import-roms DIR`")
+        raise UserError(NO_ROM.format(game))
     if not file_of(game, f"{scenario}.json").exists():
         known = sorted(file.stem for file in games()[game].glob("*.json") if _is_scenario(file))
         raise UserError(
@@ -189,6 +190,8 @@ def _is_scenario(file: Path) -> bool:
 
 
 def rom_hash(game: str) -> str:
-    """SHA-1 of a game's ROM, or of its pack if it has no ROM."""
+    """SHA-1 of a game's ROM, or else of its pack. Raises UserError if it has neither."""
     rom = rom_of(game) or file_of(game, PACK)
+    if not rom.exists():
+        raise UserError(NO_ROM.format(game))
     return hashlib.sha1(rom.read_bytes()).hexdigest()

@@ -10,6 +10,7 @@ from retro_agents.games.retro.integrations import (
     full_name,
     games,
     kind_of,
+    rom_hash,
     states,
 )
 from retro_agents.games.retro.levels import Level, parse_level, parse_levels
@@ -116,3 +117,10 @@ def test_own_games_hide_games_of_the_same_name(copied):
     assert kind_of(own.name) == Integrations.CUSTOM_ONLY
     assert file_of(own.name, "data.json") == own / "data.json"
     assert states(own.name) == ["Mine"]
+
+
+def test_a_game_without_its_rom_is_refused_in_one_line_by_a_sweep_too(copied):
+    game = copied("Airstriker-Genesis-v0", "Lost-Genesis-v0", "data.json").name
+    for ask in (rom_hash, lambda game: check_playable(game, scenario="contest")):
+        with pytest.raises(UserError, match="Lost-Genesis-v0 has no ROM: import your own"):
+            ask(game)
