@@ -174,6 +174,12 @@ def killed_runs(command, flags, run_dir, *, victim):
         yield saved
 
 
+def tell(number):
+    """What a signal does in this process. Not by a real one, which would end all tests if nothing
+    handled it."""
+    signal.getsignal(number)(number, None)
+
+
 def interrupted(command, run_dir, *, number=signal.SIGINT, told=lambda pid: [pid]):
     """Start a training command, press Ctrl-C as soon as it has measured something, and let it end
     -> what it said on stderr. number: the signal. told: the processes that get it."""

@@ -1,6 +1,5 @@
 """Playing by hand, as far as a machine without a screen can show."""
 
-import os
 import signal
 from contextlib import closing
 from unittest.mock import Mock
@@ -14,6 +13,7 @@ from retro_agents.games.retro.make import make_contest_env
 from retro_agents.games.retro.recordings import read_recording
 from retro_agents.ground.errors import UserError
 from retro_agents.judging import play
+from tests.runs import tell
 
 LEVEL = parse_level("BrambleWood.Act1")
 B, RIGHT = 0, 7
@@ -88,7 +88,7 @@ def test_a_try_is_recorded_whose_terminal_is_closed(backend, number, monkeypatch
         env.reset()
         for _ in range(70):
             env.step(np.eye(12, dtype=np.int8)[RIGHT])
-        os.kill(os.getpid(), number)
+        tell(number)
         return "quit"
 
     monkeypatch.setattr(play, "play_episode", episode)

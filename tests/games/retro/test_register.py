@@ -298,7 +298,7 @@ def test_pictures_come_as_fast_as_the_game(backend, skip, speed):
     ("settings", "says"),
     [
         ({"frame_stac": 2}, (TypeError, "frame_stack")),
-        ({"frame_stack": 0}, (UserError, "1 or more")),
+        ({"frame_stack": 0}, (UserError, "from 1 to 256")),
         ({"render_mode": "ansi"}, (ValueError, "rgb_array")),
     ],
 )
