@@ -33,8 +33,7 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
             host, _, port = address.rpartition(":")
             socket.create_connection((host, int(port)), timeout=10.0).close()
         start = partial(ray.init, address or "local", log_to_driver=False, **here, **options)
-        with own_sigterm():
-            patiently(start, starts=1 if address else STARTS)
+        patiently(start, starts=1 if address else STARTS)
     except Exception as error:  # Ray has no class for it
         reason = str(error).partition("\n")[0]
         if not address:
@@ -62,6 +61,7 @@ def own_sigterm() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
+@own_sigterm()
 def patiently(start: Callable[[], T], *, starts: int = STARTS) -> T:
     """Returns `start()`, tried up to `starts` times while Ray's processes take too long."""
     for _ in range(starts - 1):

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from retro_agents.ground.cluster import STARTS, own_sigterm, patiently, ray_on
+from retro_agents.ground.cluster import STARTS, patiently, ray_on
 from retro_agents.ground.errors import UserError
 
 
@@ -41,8 +41,7 @@ def test_a_start_that_takes_too_long_is_repeated_as_often_as_asked(
 
 def test_what_ray_makes_of_sigterm_is_undone():
     before = signal.getsignal(signal.SIGTERM)
-    with own_sigterm():
-        signal.signal(signal.SIGTERM, lambda *_: None)
+    patiently(lambda: signal.signal(signal.SIGTERM, lambda *_: None))
     assert signal.getsignal(signal.SIGTERM) is before
 
 
