@@ -15,6 +15,7 @@ from retro_agents.contest.match.agent import is_package, split_flags
 from retro_agents.contest.player import main as play
 from retro_agents.ground.errors import UserError, command
 from retro_agents.run.agents import shipped
+from retro_agents.run.checkpoint import latest_checkpoint
 
 CHECKPOINT = Path("/checkpoint")
 KEPT_FOR = "kept-for"
@@ -49,8 +50,6 @@ def keep_checkpoint(agent: str, given: Path, kept: Path) -> None:
         return
     source = given if there else shipped(agent)
     if source:
-        from retro_agents.run.checkpoint import latest_checkpoint
-
         shutil.copytree(latest_checkpoint(source), kept, dirs_exist_ok=True)
         (kept / KEPT_FOR).write_text(agent)
 

@@ -21,7 +21,7 @@ from retro_agents.contest.stored import read_evaluation, read_stored, shipped, s
 from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.games.procgen.games import GAMES
 from retro_agents.ground import statistics
-from retro_agents.ground.errors import UserError, command, need
+from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, folders_of, step_of
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.output import printable
@@ -33,7 +33,7 @@ from retro_agents.run.agents import is_package
 from retro_agents.run.agents import shipped as shipped_agent
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import read_file
-from retro_agents.run.fields import positional
+from retro_agents.run.fields import field, positional
 from retro_agents.run.plot import picture
 
 there = os.path.isfile
@@ -51,7 +51,7 @@ class CompareConfig:
     """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
     jerk-recovering, random, run-and-jump), folders of evaluations, or run folders, whose score is
     the mean return of all their episodes; several runs joined by commas are seeds of one entry."""
-    plot: Path | None = None
+    plot: Path | None = field(None, needs=("matplotlib",))
     """Picture of the means and their intervals to draw."""
     out: Path | None = None
     """JSON file for the comparison."""
@@ -273,8 +273,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(CompareConfig, argv, command="retro-agents compare")
     if len(set(config.entries)) < 2:
         raise UserError("a comparison needs two entries: give another run, contest or result")
-    if config.plot is not None:
-        need("matplotlib")
     labels = labels_of([*dict.fromkeys(config.entries)])
     entries = {label: runs_of(entry) for label, entry in labels.items()}
     found = compared(entries)

@@ -20,13 +20,7 @@ import numpy as np
 
 from retro_agents.contest.match.agent import Agent, find_function, make_config, resolve, split_flags
 from retro_agents.contest.wire.client import RemoteEnv
-from retro_agents.contest.wire.protocol import (
-    SERVER_GONE,
-    GymRemoteError,
-    ResetError,
-    TimestepTimeoutError,
-    WallClockTimeoutError,
-)
+from retro_agents.contest.wire.protocol import LIMITS, SERVER_GONE, GymRemoteError, ResetError
 from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.policy import Play
 from retro_agents.games.retro.config import EnvConfig
@@ -83,7 +77,7 @@ def play(
     level: its name. timesteps: the server's, for an agent's schedules. run_dir: where an adapting
     agent writes. Raises GymRemoteError if the server ends for another reason than a limit.
     """
-    with contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError):
+    with contextlib.suppress(*LIMITS):
         if ":" in agent.name:
             play_function(find_function(agent.name), directory, level=level, seed=seed)
         elif agent.mode == "adapt" and agent.name not in REFERENCES:
@@ -128,7 +122,7 @@ def adapt(agent: Agent, config: Any, directory: Path, *, level: str, run_dir: Pa
     with contextlib.closing(RemoteVectorEnv(directory, config=config.env, level=level)) as envs:
         try:
             learned = run(envs, config, config.run.run_dir, init=agent.checkpoint or None)
-        except (TimestepTimeoutError, WallClockTimeoutError, KeyboardInterrupt) as end:
+        except (*LIMITS, KeyboardInterrupt) as end:
             kept = folder.checkpoints
             with contextlib.suppress(UserError):  # there may be no checkpoint, or a full disk
                 # What was learned since the last one is lost.

@@ -161,23 +161,19 @@ def run_all(
     with contextlib.ExitStack() as stops, bar:
         try:
             while waiting or running:
-                while waiting and len(running) < workers:
-                    try:
+                try:
+                    while waiting and len(running) < workers:
                         running.append(begin(*waiting.pop(0)))
-                    except UserError as error:
-                        refused = error
-                        waiting.clear()
-                for job in list(running):
-                    if job.poll():
-                        with signals_held():  # without its result it would be played again
-                            running.remove(job)
-                            try:
+                    for job in list(running):
+                        if job.poll():
+                            with signals_held():  # without its result it would be played again
+                                running.remove(job)
                                 status = job.finish()
                                 over += 1
                                 tell(job, status, over=f"run {over} of {len(plan)}")
-                            except UserError as error:
-                                refused = error
-                                waiting.clear()
+                except UserError as error:
+                    refused = error
+                    waiting.clear()
                 played = list(filter(None, (read_result(job.folder) for job in running)))
                 returns = [one["mean_return"] for one in played if one["steps"]]
                 means = {"mean return": fmean(returns)} if returns else {}

@@ -2,12 +2,13 @@
 builds."""
 
 import importlib.metadata
-import importlib.util
 import re
+import runpy
 import shutil
 import subprocess
 import tomllib
 from itertools import chain
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -162,10 +163,7 @@ def test_wheels_are_of_python_3_11_and_kept_until_the_index_changes(tmp_path):
 @pytest.fixture(scope="module")
 def entry():
     """The agent image's entry point."""
-    spec = importlib.util.spec_from_file_location("agent_entry", BUILD / "agent_entry.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(BUILD / "agent_entry.py"))
 
 
 def test_the_entry_point_makes_the_players_command_line(entry, tmp_path):

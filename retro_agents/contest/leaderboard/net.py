@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
+from retro_agents.contest.wire.protocol import LIMITS
 from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.policy import Play, parse_play
 from retro_agents.games.retro.config import ACTIONS, EnvConfig
@@ -111,7 +111,7 @@ def main() -> None:
     words = parser.parse_args()
     net = Net(words.file, seed=words.seed)
     with (
-        contextlib.suppress(TimestepTimeoutError, WallClockTimeoutError),
+        contextlib.suppress(*LIMITS),
         contextlib.closing(RemoteVectorEnv(words.dir, config=net.config)) as envs,
     ):
         for _ in steps_of(net, envs):

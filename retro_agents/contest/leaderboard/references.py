@@ -9,14 +9,12 @@ from retro_agents.contest.leaderboard.entry import ORACLE, Entry
 from retro_agents.contest.leaderboard.play import Played
 from retro_agents.contest.leaderboard.season import SEEDS, Season
 from retro_agents.contest.leaderboard.tape import Taped
-from retro_agents.games.retro.config import SEVEN
-from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.references import REFERENCES
+from retro_agents.games.retro.wrappers import Discretise
 from retro_agents.ground.progress import Progress
 
 EXPERT = "cartridge.levels.season:oracle"
 """Makes the oracle's players, as MODULE:NAME; imported on demand."""
-BUTTONS = [np.array([button in held.split() for button in BUTTON_NAMES]) for held in SEVEN]
 BLIND = np.zeros((1, 1), np.uint8)
 Player = Callable[[Taped, bool], int]
 """The environment, and whether an episode begins -> one of the seven actions."""
@@ -55,10 +53,11 @@ def blind(name: str, seed: int) -> Player:
 def run_of(season: Season, act: str, player: Player, *, steps: int, seed: int) -> Played:
     """Let a player play a run in this process."""
     env, over = Taped(season, act), True
+    actions = Discretise(env, actions=7)
     while len(env.masks) < steps:
         begins = over
         if begins:
             env.reset(seed=None if env.masks else season.sticky_seed(act, seed))
-        *_, terminated, truncated, _ = env.step(BUTTONS[player(env, begins)])
+        *_, terminated, truncated, _ = actions.step(player(env, begins))
         over = terminated or truncated
     return Played(env.masks, 0.0, 0.0, 0)

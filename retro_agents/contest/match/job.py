@@ -23,7 +23,7 @@ from typing import Any, final
 from retro_agents.contest.match.agent import Agent
 from retro_agents.contest.match.folder import job_folder, read_result, set_aside
 from retro_agents.contest.wire.limits import Limits
-from retro_agents.contest.wire.protocol import SERVER_GONE, SOCKET
+from retro_agents.contest.wire.protocol import LIMITS, SERVER_GONE, SOCKET
 from retro_agents.contest.wire.socket_folder import LONGEST_PATH
 from retro_agents.contract.envs import row_seeds
 from retro_agents.games.retro.levels import Level
@@ -38,7 +38,7 @@ from retro_agents.run.agents import with_this_project
 
 GRACE_SECONDS = 10.0
 """Time for the server to end after its agent, and for both to end after SIGTERM."""
-LIMITS = ("TimestepTimeoutError", "WallClockTimeoutError")
+LIMIT_NAMES = tuple(limit.__name__ for limit in LIMITS)
 STOPPED = "server stopped"
 USER_ERROR = 2
 BEST = "best.bk2"
@@ -134,8 +134,7 @@ class Job:
     def stop(self) -> None:
         """End both sides; the job stays interrupted, unless a limit had already ended it."""
         for process in (self.player, self.server):
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+            process.terminate()
         for process in (self.player, self.server):
             try:
                 process.wait(GRACE_SECONDS)
@@ -207,7 +206,7 @@ class Job:
 
 def at_limit(ended: str | None, *, played: bool) -> bool:
     """Whether the server ended at a limit; a limit reached before any step does not count."""
-    return played and ended is not None and ended.startswith(LIMITS)
+    return played and ended is not None and ended.startswith(LIMIT_NAMES)
 
 
 def judge(ended: str | None, *, played: bool, server_died: bool, agent_code: int) -> str:

@@ -115,31 +115,8 @@ class ContestScores:
 
 
 def read_scores(out: Path, *, planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
-    """The scores of a contest's folder, see `scores_of`. Raises UserError if nothing was begun."""
-    return scores_of(read_played(out), planned)
-
-
-def scores_of(played: list[Played], planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
-    """Rows per level and overall. A seed has an overall score only if all its levels were played.
-
-    planned: levels and seeds that the contest was to play.
-    """
-    names = sorted({one.level for one in played})
-    seeds = sorted({one.seed for one in played})
-    there = {(one.level, one.seed): one for one in played}
-    levels = [level_score(name, [one for one in played if one.level == name]) for name in names]
-    expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
-    missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
-    whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
-    by_seed = {s: fmean(there[n, s].mean for n in names) for s in whole}
-    row = level_score("all levels", played)
-    mean = fmean(by_seed.values() if whole else [row.mean for row in levels])
-    overall = dataclasses.replace(row, mean=mean, by_seed=by_seed)
-    return ContestScores(played, levels, overall, missing)
-
-
-def read_played(out: Path) -> list[Played]:
-    """All jobs of a folder that have begun. Raises UserError if there are none.
+    """The scores of a folder's jobs that have begun, see `scores_of`. Raises UserError if there are
+    none.
 
     Jobs without a step or a status are left out: they have not been played yet.
     """
@@ -160,7 +137,26 @@ def read_played(out: Path) -> list[Played]:
         raise UserError(
             f"{out} holds no results yet: give a folder in which `retro-agents contest run` played"
         )
-    return sorted(found, key=lambda one: (one.level, one.seed))
+    return scores_of(sorted(found, key=lambda one: (one.level, one.seed)), planned)
+
+
+def scores_of(played: list[Played], planned: Iterable[tuple[str, int]] = ()) -> ContestScores:
+    """Rows per level and overall. A seed has an overall score only if all its levels were played.
+
+    planned: levels and seeds that the contest was to play.
+    """
+    names = sorted({one.level for one in played})
+    seeds = sorted({one.seed for one in played})
+    there = {(one.level, one.seed): one for one in played}
+    levels = [level_score(name, [one for one in played if one.level == name]) for name in names]
+    expected = dict.fromkeys([(name, seed) for name in names for seed in seeds])
+    missing = [job for job in {**expected, **dict.fromkeys(planned)} if job not in there]
+    whole = [seed for seed in seeds if all((name, seed) in there for name in names)]
+    by_seed = {s: fmean(there[n, s].mean for n in names) for s in whole}
+    row = level_score("all levels", played)
+    mean = fmean(by_seed.values() if whole else [row.mean for row in levels])
+    overall = dataclasses.replace(row, mean=mean, by_seed=by_seed)
+    return ContestScores(played, levels, overall, missing)
 
 
 def level_score(level: str, jobs: Sequence[Played]) -> LevelScore:

@@ -11,6 +11,7 @@ import pytest
 
 from retro_agents.contest.leaderboard import entry, play, season
 from retro_agents.contest.leaderboard.check import main as check
+from retro_agents.contest.leaderboard.page import main as page
 from retro_agents.contest.leaderboard.score import main as score
 from tests.runs import ROOT
 
@@ -77,6 +78,11 @@ class Board:
 
     def check(self, *folders: Path) -> None:
         check([*map(str, folders), "--board", str(self.root)])
+
+    def page(self) -> str:
+        """The text of its page, made anew."""
+        page(["--board", str(self.root)])
+        return (self.root / "page.md").read_text()
 
     @property
     def results(self) -> Path:

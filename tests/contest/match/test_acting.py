@@ -6,20 +6,14 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from ppo2.agent import PPO2Agent
-from ppo2.config import PPO2Config
-from retro_agents.contest.wire.protocol import TimestepTimeoutError
-from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_vec
 from retro_agents.judging.evaluate import play_level
 from retro_agents.judging.score import steps_of
-from retro_agents.nets.actor_critic import make_actor_critic
-from retro_agents.run.config import from_dict
+from tests.agents.tiny import images, untrained
 
 LEVEL = Level("BrambleDash-Genesis-v0", "BrambleWood.Act1")
-SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
 SHORT = EnvConfig(image_height=4, image_width=5, frame_stack=2, episode_steps=3)
 OF_THREE = [[True], [False], [False]]
 
@@ -36,16 +30,6 @@ class Remembering:
         return np.ones(len(obs), np.int64)
 
 
-def test_remembering_agent_is_told_where_remote_episodes_begin(start, toy):
-    server = start(toy(length=3), timesteps=8)
-    agent = Remembering()
-    envs = RemoteVectorEnv(server.folder, config=SMALL, level="toy")
-    with closing(envs), pytest.raises(TimestepTimeoutError):
-        for _ in steps_of(agent, envs):
-            pass
-    assert agent.told[:8] == (OF_THREE * 3)[:8]
-
-
 def test_remembering_agent_is_told_where_evaluated_and_scored_episodes_begin():
     agents = Remembering(), Remembering()
     play_level(agents[0], LEVEL, SHORT, episodes=2)
@@ -57,10 +41,8 @@ def test_remembering_agent_is_told_where_evaluated_and_scored_episodes_begin():
 
 @pytest.mark.parametrize("play", ["best", "draw"])
 def test_recurrent_ppo2_forgets_the_last_episode(play):
-    net = {"hidden": 16, "recurrent": "gru", "recurrent_hidden": 8, "sequence_steps": 2}
-    config = from_dict(PPO2Config, {"image_height": 36, "image_width": 36, **net})
-    agent = PPO2Agent(make_actor_critic(config), config)
-    obs = np.random.default_rng(0).integers(0, 256, (4, 1, 4, 36, 36), dtype=np.uint8)
+    agent = untrained("ppo2", recurrent="gru", recurrent_hidden=8, sequence_steps=2)
+    obs = images(4)[:, np.newaxis]
     begins, goes_on = np.ones(1, bool), np.zeros(1, bool)
     agent.act(obs[0], play=play, starts=begins)
     fresh = agent.state.clone()

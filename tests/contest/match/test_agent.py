@@ -15,30 +15,23 @@ from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
-from rainbow.agent import RainbowAgent
-from rainbow.agent import make_net as make_rainbow
-from rainbow.config import RainbowConfig
 from retro_agents.contest.match.agent import Agent, make_config, resolve
 from retro_agents.contest.player import play, play_function
 from retro_agents.contest.wire.protocol import TimestepTimeoutError, WallClockTimeoutError
 from retro_agents.ground.errors import UserError
-from retro_agents.nets.actor_critic import make_actor_critic as make_ppo2
 from retro_agents.run.checkpoint import latest_checkpoint, load_agent
-from retro_agents.run.config import from_dict, replaced
+from retro_agents.run.config import replaced
+from tests.agents.tiny import untrained
 
 PLAYER = "retro_agents.contest.player"
-SMALL = {"image_height": 36, "image_width": 36}
-PPO2 = from_dict(PPO2Config, {**SMALL, "hidden": 16, "sight_every": 100})
-JERK = from_dict(JerkConfig, {**SMALL, "policy": "elsewhere", "record": True})
-RAINBOW = from_dict(RainbowConfig, {**SMALL, "init_encoder": "elsewhere", "hidden": 16})
 
 
 @pytest.fixture
 def saved(tmp_path):
     """An untrained agent of each package: its checkpoint."""
-    PPO2Agent(make_ppo2(PPO2), PPO2).save(tmp_path / "ppo2")
-    RainbowAgent(make_rainbow(RAINBOW), RAINBOW).save(tmp_path / "rainbow")
-    JerkAgent(JERK).save(tmp_path / "jerk")
+    untrained("ppo2", sight_every=100).save(tmp_path / "ppo2")
+    untrained("rainbow", init_encoder="elsewhere").save(tmp_path / "rainbow")
+    JerkAgent(replaced(JerkConfig(), policy="elsewhere", record=True)).save(tmp_path / "jerk")
     return {name: str(latest_checkpoint(tmp_path / name)) for name in ("ppo2", "rainbow", "jerk")}
 
 
@@ -82,7 +75,7 @@ def test_how_a_checkpoints_own_run_began_and_where_it_went_is_not_repeated(saved
 def test_what_a_limit_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, checkpoint, error):
     def run(envs, config, run_dir, init):
         if checkpoint:
-            PPO2Agent(make_ppo2(PPO2), PPO2).save(Path(run_dir) / "checkpoints")
+            untrained("ppo2").save(Path(run_dir) / "checkpoints")
         raise error("over")
 
     monkeypatch.setattr("ppo2.train.run", run)
@@ -99,7 +92,7 @@ def test_what_a_limit_ends_leaves_its_last_checkpoint(tmp_path, monkeypatch, che
 
 def test_an_agent_that_cannot_be_saved_leaves_its_checkpoints(tmp_path, monkeypatch):
     def run(envs, config, run_dir, init):
-        PPO2Agent(make_ppo2(PPO2), PPO2).save(Path(run_dir) / "checkpoints")
+        untrained("ppo2").save(Path(run_dir) / "checkpoints")
         monkeypatch.setattr(PPO2Agent, "save", full)
         raise KeyboardInterrupt("over")
 

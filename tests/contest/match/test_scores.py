@@ -2,7 +2,7 @@ from functools import partial
 
 import pytest
 
-from retro_agents.contest.match.scores import as_json, markdown, read_played, read_scores
+from retro_agents.contest.match.scores import as_json, markdown, read_scores
 from retro_agents.ground.errors import UserError
 from tests.contest.made_up import write_job
 
@@ -102,9 +102,9 @@ def test_set_aside_attempts_and_other_folders_do_not_count(tmp_path):
     aside = tmp_path / "Game-A" / "seed-0.interrupted-1"
     aside.mkdir()
     (aside / "result.json").write_text("{}")
-    assert len(read_played(tmp_path)) == 1
+    assert len(read_scores(tmp_path).played) == 1
     with pytest.raises(UserError, match="holds no results"):
-        read_played(aside)
+        read_scores(aside)
 
 
 @pytest.mark.parametrize("field", ["level", "status"])
@@ -114,4 +114,4 @@ def test_a_damaged_result_is_named(tmp_path, field):
     text = path.read_text().replace(f'"{field}"', f'"{field}": "?", "_"')
     path.write_text("{}" if field == "level" else text)
     with pytest.raises(UserError, match=r"result\.json is damaged .*: move it away"):
-        read_played(tmp_path)
+        read_scores(tmp_path)

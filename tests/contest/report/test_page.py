@@ -46,9 +46,6 @@ class Checker(HTMLParser):
             self.rows[-1].append("")
         self.loads += [v or "" for name, v in attrs if name in ("src", "href", "poster")]
 
-    def handle_startendtag(self, tag, attrs):
-        pass  # closed by itself
-
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 

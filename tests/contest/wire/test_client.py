@@ -60,17 +60,7 @@ def test_reset_in_mid_episode_is_an_error_that_leaves_the_game_playable(start):
     env.close()
 
 
-def test_end_of_the_run_is_raised_again_and_buttons_of_another_shape_refused(start):
-    server = start(timesteps=1)
-    env = RemoteEnv(server.folder)
-    env.reset()
-    env.step(NO_BUTTON)
-    for _ in range(2):
-        with pytest.raises(TimestepTimeoutError, match="all 1 timesteps"):
-            env.step(NO_BUTTON)
-    with pytest.raises(TimestepTimeoutError):
-        env.reset()
-    env.close()
+def test_buttons_of_another_shape_are_refused(start):
     env = RemoteEnv(start().folder)
     env.reset()
     with pytest.raises(ValueError, match="12 buttons"):

@@ -6,40 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rainbow.config import RainbowConfig
 from rainbow.train import run
 from retro_agents.contest.wire.protocol import TimestepTimeoutError
 from retro_agents.contest.wire.remote_vec import RemoteVectorEnv
 from retro_agents.contract.envs import ended_episodes, row_seeds
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import parse_levels
-from retro_agents.games.retro.make import make_contest_env, make_vec, wrap_agent
-from retro_agents.run.command_line import load_config
+from retro_agents.games.retro.make import make_contest_env, make_vec
+from tests.agents.tiny import tiny
 
 SMALL = EnvConfig(image_height=4, image_width=5, frame_stack=2)
 LEVEL = parse_levels("bramble-test")[0]
-
-
-def test_episodes_follow_one_another_and_their_last_observation_is_kept(start, toy):
-    envs = RemoteVectorEnv(start(toy(length=3)).folder, config=SMALL, level="toy")
-    local = wrap_agent(toy(length=3), SMALL)
-    first, infos = envs.reset(seed=99)
-    expected, _ = local.reset(seed=7)
-    assert np.array_equal(first, expected[np.newaxis])
-    assert infos["level"].tolist() == ["toy"]
-    for number, action in enumerate([1, 6, 0, 2, 3, 5, 4], start=1):
-        obs, rewards, terminated, truncated, infos = envs.step(np.array([action]))
-        last, reward, ended, _, info = local.step(action)
-        assert (rewards[0], terminated[0], truncated[0]) == (reward, ended, False)
-        if number % 3 == 0:
-            (episode,) = ended_episodes(infos)
-            assert episode == {**info["episode_record"], "env": 0}
-            assert np.array_equal(infos["final_obs"][0], last)
-            last, _ = local.reset()
-        else:
-            assert infos == {}
-        assert np.array_equal(obs, last[np.newaxis])
-    envs.close()
 
 
 @pytest.mark.parametrize("length", [5, 100])
@@ -60,11 +37,8 @@ def test_loop_as_long_as_the_budget_ends_by_itself(start, toy, length):
 
 def test_rainbow_learns_on_a_remote_level_exactly_as_on_a_local_one(start, tmp_path):
     """Through the same loop: same numbers in metrics.csv, same episodes."""
-    flags = ["--timesteps", "200", "--num-envs", "1", "--device", "cpu", "--hidden", "16"]
-    flags += ["--image-height", "36", "--image-width", "36", "--learning-starts", "40"]
-    flags += ["--replay-size", "400", "--log-every", "50", "--seed", "3", "--torch-threads", "1"]
-    flags += ["--episode-steps", "70"]
-    config: Any = load_config(RainbowConfig, flags, presets=None, command="test")
+    flags = ["--timesteps", "200", "--num-envs", "1", "--seed", "3", "--episode-steps", "70"]
+    config = tiny("rainbow", *flags, "--checkpoint-every", "0", "--torch-threads", "1")
     with closing(make_vec([LEVEL], num_envs=1, config=config.env, seed=3)) as local:
         run(local, config, tmp_path / "local")
     env = make_contest_env(LEVEL, EnvConfig(episode_steps=70))

@@ -1,4 +1,4 @@
-"""Thousands of bad messages, disconnects at every point, and SIGKILL of either side."""
+"""Thousands of bad messages, disconnects at every point, and SIGKILL of the server."""
 
 import json
 import multiprocessing
@@ -14,7 +14,6 @@ from retro_agents.contest.wire.client import RemoteEnv
 from retro_agents.contest.wire.protocol import ClientDisconnectError, GymRemoteError
 from tests.contest.conftest import serve_toy
 from tests.contest.raw import playing
-from tests.runs import soon
 
 RESET = b'{"type": "update", "content": {"reset": true}}\f'
 STEP = b'{"type": "update", "content": {"ac": 5}}\f'
@@ -80,15 +79,6 @@ def test_disconnect_at_any_byte_ends_the_run_with_its_records(start, cut):
     assert server.result()["ended"].startswith("ClientDisconnectError")
 
 
-def play_for_ever(folder):
-    env = RemoteEnv(folder)
-    action = np.zeros(12, np.int8)
-    while True:
-        env.reset()
-        while not env.step(action)[2]:
-            pass
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_server_leaves_every_ended_episode(tmp_path, toy, seed):
     folder, results = tmp_path / "shared", tmp_path / "results"
@@ -115,16 +105,3 @@ def test_killed_server_leaves_every_ended_episode(tmp_path, toy, seed):
     result = json.loads((results / "result.json").read_text())
     assert result["episodes"] >= len(ended)
     assert result["ended"] is None
-
-
-def test_killed_client_leaves_complete_records(start, toy, tmp_path):
-    client = SPAWN.Process(target=play_for_ever, args=(tmp_path / "0" / "shared",))
-    client.start()
-    server = start(toy(length=10), timesteps=10**9)
-    assert soon(lambda: server.record.steps >= 57)
-    os.kill(client.pid or 0, signal.SIGKILL)
-    client.join()
-    assert isinstance(server.ended(), ClientDisconnectError)
-    lengths = [length for _, length in server.rows()]
-    assert sum(lengths) == server.result()["steps"] >= 57
-    assert set(lengths[:-1]) == {10}
