@@ -52,11 +52,12 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def last_line(log: IO[bytes]) -> str:
-    """The last line that a process wrote, as `printable` has it: at most 1,000 characters."""
+def last_line(log: IO[bytes], *, otherwise: str = "it said nothing") -> str:
+    """The last line that a process wrote, as `printable` has it: at most 1,000 characters.
+    otherwise: without one."""
     log.seek(max(0, log.seek(0, os.SEEK_END) - MOST_READ))
     lines = log.read().decode(errors="replace").strip().splitlines()
-    return printable((lines or ["it said nothing"])[-1].removeprefix("error: ")[:1000])
+    return printable((lines or [otherwise])[-1].removeprefix("error: ")[:1000])
 
 
 @contextmanager

@@ -163,17 +163,12 @@ def grouped(rows: Iterable[Row]) -> dict[Key, list[Row]]:
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.key, []).append(row)
-    for key, untested in list(groups.items()):
-        alike = [
-            rows
-            for rows in groups.values()
-            if rows[0].test_levels and rows[0]._replace(test_levels="").key == key
-        ]
-        for rows in alike:
-            rows += untested
-        if alike:
-            del groups[key]
-    return groups
+    joined = set[Key]()
+    for tested in [rows for rows in groups.values() if rows[0].test_levels]:
+        key = tested[0]._replace(test_levels="").key
+        tested += groups.get(key, [])
+        joined.add(key)
+    return {key: rows for key, rows in groups.items() if key not in joined}
 
 
 def named(key: Key, keys: Iterable[Key]) -> str:

@@ -1,6 +1,7 @@
 """The agents that the page can show: shipped ones, reference players and checkpoints of runs."""
 
 import asyncio
+import io
 import os
 import sys
 from contextlib import suppress
@@ -12,6 +13,7 @@ from retro_agents.games.families import level_names
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.output import last_line
 from retro_agents.run.agents import AGENTS, shipped, with_this_project
 from retro_agents.run.checkpoint import agent_of
 from retro_agents.studio.episodes import recording, recordings
@@ -133,5 +135,4 @@ class Agents:
                     process.kill()
                     await asyncio.wait_for(process.wait(), 2)
         if process.returncode:
-            lines = said.decode("utf-8", "replace").strip().splitlines()
-            raise UserError((lines or ["it failed"])[-1].removeprefix("error: "))
+            raise UserError(last_line(io.BytesIO(said), otherwise="it failed"))

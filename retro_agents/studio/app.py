@@ -202,13 +202,9 @@ class Studio:
         return FileResponse(path, headers={"Cache-Control": "no-store"})
 
     def stop(self, asked: Named) -> Response:
-        """Stop a run, which saves. It is asked once: a second signal would end it at once."""
-        self.stop_once(asked.run)
-        return answer({"stopping": asked.run})
-
-    def stop_once(self, name: str) -> None:
-        """Stop this start of a run. Raises UserError if it was asked already."""
-        folder = self.index.folder(name)
+        """Stop this start of a run, which saves. Raises UserError if it was asked already: a second
+        signal would end it at once."""
+        name, folder = asked.run, self.index.folder(asked.run)
         start = history(folder)[-1:], writer_of(folder, locks())
         with self._asking:
             if self._stopping.get(name) == start:
@@ -219,6 +215,7 @@ class Studio:
         except Exception:
             self._stopping.pop(name, None)
             raise
+        return answer({"stopping": name})
 
     def command(self, wanted: Wanted | Match) -> Response:
         """The command that the form stands for, or what is wrong with it so far."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, final
 
@@ -34,18 +35,13 @@ class Tables:
     """The tables of the runs that somebody has looked at last, each followed since."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, Table] = {}
+        self._table = lru_cache(MOST_TABLES)(Table)
 
     def of(self, run: Path, kind: str) -> Columns:
         """A run's table, with its newest rows; empty if the run has none. Raises UserError if it is
         damaged."""
-        path = run / f"{kind}.csv"
-        known = self._known.pop(path, None)  # which another thread may read too
-        table = self._known[path] = Table(path) if known is None else known
-        for old in [*self._known][:-MOST_TABLES]:
-            self._known.pop(old, None)
         try:
-            return table.read()
+            return self._table(run / f"{kind}.csv").read()
         except FileNotFoundError:
             return Columns({}, {})
         except OSError as error:

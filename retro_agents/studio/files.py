@@ -99,12 +99,12 @@ def rows_of(data: bytes) -> list[list[str]]:
     return list(csv.reader(text.splitlines()))
 
 
-def last_rows(path: Path, tail: int = TAIL) -> tuple[list[str], list[list[str]]]:
+def last_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """A table's header, and its newest whole rows: those in its last bytes. Raises OSError,
     or UserError if it is damaged."""
     with opened(path) as file:
         header, begin = header_of(file, path.name)
-        at = max(begin, os.fstat(file.fileno()).st_size - tail)
+        at = max(begin, os.fstat(file.fileno()).st_size - TAIL)
         file.seek(at)
         data = file.read()
     if at > begin:

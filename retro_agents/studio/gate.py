@@ -40,9 +40,6 @@ class Gate:
         self.app, self.token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
         asks = HTTPConnection(scope)
         token = asks.query_params.get("token", "") if scope["path"] == "/" else ""
         cookie = cookie_of(asks.headers)

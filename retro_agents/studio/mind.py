@@ -58,8 +58,7 @@ class Looks:
             )
             row[:, top:bottom, left:right] = 128
         with torch.no_grad():
-            found = self.policy.outputs(torch.from_numpy(rows).to(self.policy.device))
-        scores = found["logits"] if "logits" in found else found["values"]
+            scores = self.policy.scores(torch.from_numpy(rows).to(self.policy.device))
         changes = (scores[1:] - scores[0]).abs().sum(1)
         self.newest = (changes / changes.max().clamp(min=1e-9)).round(decimals=2).tolist()
         time.sleep(LOOK_EVERY)

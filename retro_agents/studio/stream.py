@@ -22,6 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from retro_agents.games.families import level_names
 from retro_agents.games.retro.recordings import read_recording
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.output import last_line
 from retro_agents.judging.demonstrate import level_of
 from retro_agents.run.agents import with_this_project
 from retro_agents.studio.agents import Agents
@@ -106,12 +107,6 @@ class Player:
         IncompleteReadError once it has ended."""
         letter, episode, size = MESSAGE.unpack(await self.process.stdout.readexactly(MESSAGE.size))
         return letter, episode, await self.process.stdout.readexactly(size)
-
-    def said(self) -> str:
-        """The last line that it printed about an error."""
-        self.errors.seek(0)
-        lines = self.errors.read().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1].removeprefix("error: ") if lines else "the game ended"
 
     async def end(self) -> None:
         """End it, by force if need be."""
@@ -266,7 +261,7 @@ class Streams:
             for player, task in zip(stage.players, watching, strict=True):
                 if task in done:
                     await player.process.wait()
-                    raise UserError(player.said())
+                    raise UserError(last_line(player.errors, otherwise="the game ended"))
             for task in done:
                 with suppress(WebSocketDisconnect, RuntimeError):
                     task.result()

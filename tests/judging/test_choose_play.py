@@ -31,10 +31,7 @@ def test_the_way_that_earns_most_is_chosen():
     found = {
         way: returns_of(Walker(), LEVELS, settings, play=way, **options) for way in ("draw", "best")
     }
-    assert {way: returns.shape for way, returns in found.items()} == {
-        "draw": (2, 3),
-        "best": (2, 3),
-    }
+    assert all(returns.shape == (2, 3) for returns in found.values())
     assert (found["draw"] == 0).all() and (found["best"] > 0).all()
     assert np.ptp(found["best"].mean(axis=1)) > 0  # a row is a level
     assert chosen(found) == "best"

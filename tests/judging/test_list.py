@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from retro_agents.experience.episodes import write_episodes
-from retro_agents.ground.errors import UserError
 from retro_agents.judging import list as listing
 from retro_agents.run.agents import find
 from retro_agents.run.checkpoint import save_checkpoint
@@ -71,21 +70,6 @@ def test_runs_are_listed_with_how_far_they_are(tmp_path):
     ]
     (one,) = listing.lines("runs", str(tmp_path / "contest"))  # which was asked for
     assert one.endswith("training  no checkpoint")
-    for name in ("a", "b"):
-        shutil.rmtree(tmp_path / name)
-    with pytest.raises(UserError, match="there are no runs in"):
-        list(listing.lines("runs", str(tmp_path)))
-
-
-def test_a_damaged_checkpoint_that_was_put_aside_is_none(tmp_path):
-    run = RunFolder.create(tmp_path, {"seed": 1})
-    for step in (5, 10):
-        steps = {"env_steps": step}
-        save_checkpoint(run.checkpoints, agent="none", config={}, counters=steps, tensors={})
-    (run.checkpoints / "step-000000010").rename(run.checkpoints / "step-000000010.damaged")
-    assert list(listing.lines("runs", str(tmp_path))) == [f"{tmp_path}  saved at 5 steps"]
-    (run.checkpoints / "step-000000005").rename(run.checkpoints / "step-000000005.damaged")
-    assert not run.has_checkpoint
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig"])

@@ -50,9 +50,9 @@ def test_keys_end_an_episode_and_the_window_shows_it(backend, window, key, wish)
     assert pygame.surfarray.array3d(screen).any()
 
 
-@pytest.mark.parametrize("backend", ["native", "emulator"])
-def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tmp_path):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+def recorded(monkeypatch, folder, wish, *words):
+    """Run the command, whose tries are 70 frames to the right -> their levels. wish: takes the
+    number of tries so far, and is what the player wishes then."""
     played = []
 
     def episode(env, level, *_):
@@ -60,16 +60,23 @@ def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tm
         env.reset()
         for _ in range(70):
             env.step(np.eye(12, dtype=np.int8)[RIGHT])
-        return {2: "next", 3: "quit"}.get(len(played), "again")
+        return wish(len(played))
 
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setattr(play, "play_episode", episode)
+    monkeypatch.setattr("sys.argv", ["play", *words, "--record", str(folder)])
+    play.main()
+    return played
+
+
+@pytest.mark.parametrize("backend", ["native", "emulator"])
+def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tmp_path):
     made = Mock(wraps=make_contest_env)
     monkeypatch.setattr(play, "make_contest_env", made)
     levels, scenario = "BrambleWood.Act1,BrambleWood.Act2", SCENARIOS[backend]
-    argv = ["play", levels, f"--backend={backend}", "--record", str(tmp_path)]
-    argv += ["--scenario", scenario]
-    monkeypatch.setattr("sys.argv", argv)
-    play.main()
+    words = levels, f"--backend={backend}", "--scenario", scenario
+    wish = {1: "again", 2: "next", 3: "quit"}.get
+    played = recorded(monkeypatch, tmp_path, wish, *words)
     first, second = (f"BrambleDash-Genesis-v0:{name}" for name in levels.split(","))
     assert played == [first, first, second]
     files = sorted(tmp_path.rglob("*.bk2"))
@@ -82,20 +89,9 @@ def test_two_levels_are_played_and_each_try_is_recorded(backend, monkeypatch, tm
 @pytest.mark.parametrize("backend", ["native", "emulator"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_try_is_recorded_whose_terminal_is_closed(backend, number, monkeypatch, tmp_path):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-
-    def episode(env, *_):
-        env.reset()
-        for _ in range(70):
-            env.step(np.eye(12, dtype=np.int8)[RIGHT])
-        tell(number)
-        return "quit"
-
-    monkeypatch.setattr(play, "play_episode", episode)
-    argv = ["play", "BrambleWood.Act1", f"--backend={backend}", "--record", str(tmp_path)]
-    monkeypatch.setattr("sys.argv", argv)
+    words = "BrambleWood.Act1", f"--backend={backend}"
     with pytest.raises(SystemExit, match=str(128 + number)):
-        play.main()
+        recorded(monkeypatch, tmp_path, lambda _: tell(number), *words)
     (file,) = tmp_path.rglob("*.bk2")
     assert len(read_recording(file).pads) == 71
 

@@ -12,17 +12,17 @@ from retro_agents.run.metrics import EpisodeLog
 
 
 def evaluated(
-    folder, name, game, tested, *, episodes=2, steps=2_000_000, agent="ppo2", about=(), **means
+    run, kind="", *, game="coinrun", steps=2_000_000, tested="unseen", episodes=2, about=(), **means
 ):
     """A result among a made up run's evaluations. means: of its sets. about: what else it says."""
     sets = {
         key: {game: {"mean": mean, "returns": [mean] * episodes}} for key, mean in means.items()
     }
     test_levels = {"start": 0, "count": 0 if tested == "all" else 9}
-    result = {"agent": agent, "env_steps": steps, "sets": sets, "test_levels": test_levels}
-    result |= dict(about)
-    (folder / "evaluations" / name).mkdir(parents=True)
-    (folder / "evaluations" / name / "result.json").write_text(json.dumps(result))
+    result = {"agent": "ppo2", "env_steps": steps, "sets": sets, "test_levels": test_levels}
+    folder = run / "evaluations" / f"step-{steps:09d}-trained{kind}"
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text(json.dumps(result | dict(about)))
 
 
 def made_up(
@@ -36,7 +36,6 @@ def made_up(
     game="coinrun",
     steps=2_000_000,
     agent="ppo2",
-    tested="unseen",
     **fields,
 ):
     """A run's folder as far as the table reads it."""
@@ -52,8 +51,8 @@ def made_up(
         for number, value in enumerate(returns, steps - len(returns) + 1):
             log.log(number, 0, {"r": value, "l": 3, "level": f"{game}:{number}"})
     if train is not None:
-        name, means = f"step-{steps:09d}-trained", {"train": train, "test": test}
-        evaluated(folder, name, game, tested, steps=steps, agent=agent, **means)
+        about = {"agent": agent}
+        evaluated(folder, game=game, steps=steps, about=about, train=train, test=test)
     row = f"step,train_return,train_std,test_return,test_std\n1000,1,0.5,0,0.5\n{steps},9,1,8,1\n"
     (folder / "metrics.csv").write_text(row)
     return folder
@@ -129,7 +128,7 @@ def test_other_agents_and_settings_are_rows_of_their_own(tmp_path):
 
 def test_runs_tested_on_other_levels_are_no_seeds_of_a_row(tmp_path):
     both = made_up(tmp_path / "a", returns=[8.0], train=8.0, test=7.0)
-    evaluated(both, "step-002000000-trained-test-all", "coinrun", "all", test=6.0)
+    evaluated(both, "-test-all", tested="all", test=6.0)
     other = made_up(tmp_path / "b", returns=[8.0], train=9.0, test=5.0)
     rows = cells_of(tmp_path, both, other)
     assert [(row[5], row[7][:4], row[8][:4], row[9]) for row in rows] == [
@@ -169,15 +168,11 @@ def test_seeds_that_were_evaluated_at_other_steps_are_drawn_where_both_were(tmp_
 
 def test_the_two_sets_may_be_of_two_evaluations(tmp_path):
     run = made_up(tmp_path / "a", returns=[4.0])
-    for name, means in (("train", {"train": 8.0}), ("test", {"test": 7.0})):
-        evaluated(run, f"step-002000000-trained-{name}", "coinrun", "unseen", **means)
-    evaluated(
-        run, "step-002000000-trained-test-1-episodes", "coinrun", "unseen", episodes=1, test=0
-    )
-    evaluated(  # not as the checkpoint says
-        run, "step-002000000-trained-best", "coinrun", "unseen", episodes=9, train=1, test=1,
-        about={"play": "best"},
-    )  # fmt: skip
+    evaluated(run, "-train", train=8.0)
+    evaluated(run, "-test", test=7.0)
+    evaluated(run, "-test-1-episodes", episodes=1, test=0)
+    other = {"play": "best"}  # not as the checkpoint says
+    evaluated(run, "-best", episodes=9, about=other, train=1, test=1)
     (row,) = cells_of(tmp_path, run)
     assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
 
@@ -185,15 +180,14 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path):
 def test_only_the_newest_evaluations_count_and_the_episodes_before_them(tmp_path):
     run = made_up(tmp_path / "a", returns=[4.0, 6.0], steps=2_000_000)
     for steps, episodes, mean in ((1_000_000, 9, 1.0), (1_999_999, 2, 8.0)):
-        options = {"steps": steps, "episodes": episodes, "train": mean, "test": mean}
-        evaluated(run, f"step-{steps:09d}-trained", "coinrun", "unseen", **options)
+        evaluated(run, steps=steps, episodes=episodes, train=mean, test=mean)
     (row,) = rows_of(run)
     assert (row.env_steps, row.train, row.test, row.while_training) == (1_999_999, 8.0, 8.0, 4.0)
 
 
 def test_of_two_evaluations_of_one_size_the_last_by_name_counts(tmp_path, monkeypatch):
     run, glob = made_up(tmp_path / "a", returns=[4.0], train=8.0, test=7.0), Path.glob
-    evaluated(run, "step-002000000-trained-seed-1", "coinrun", "unseen", train=6.0, test=5.0)
+    evaluated(run, "-seed-1", train=6.0, test=5.0)
     monkeypatch.setattr(Path, "glob", lambda *asked: sorted(glob(*asked), reverse=True))
     (row,) = rows_of(run)
     assert (row.train, row.test) == (6.0, 5.0)

@@ -10,7 +10,6 @@ from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.record import advised, main, record
 from retro_agents.run.checkpoint import load_checkpoint
-from retro_agents.run.folder import alone_in
 from tests.agents.tiny import train
 
 LEVELS = "BrambleWood.Act1,RustCavern.Act1"
@@ -71,14 +70,6 @@ def test_an_agent_is_recorded_in_the_way_that_is_asked_for(tmp_path, monkeypatch
     words = ["mine", "--levels", LEVELS, "--play", "draw:2", "--out", str(tmp_path / "out")]
     assert "enough" in refused(main, words, noisy=True)
     assert act.call_args.kwargs["play"] == "draw:2"
-
-
-def test_a_folder_that_another_process_writes_to_is_refused(tmp_path, monkeypatch, refused):
-    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
-    with alone_in(tmp_path):
-        said = refused(main, ["expert", "--levels", LEVELS, "--out", str(tmp_path)])
-    assert f"another process writes to {tmp_path}: give another --out" in said
-    assert not [*tmp_path.iterdir()]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A test of sight, on a toy whose pictures say everything."""
 
-from functools import partial
 from unittest.mock import Mock
 
 import numpy as np
@@ -110,15 +109,6 @@ def test_an_agent_that_looks_at_nothing_earns_the_same_in_all_three_ways():
     np.testing.assert_allclose(sight.frequencies, chances, atol=0.03)
     for returns in map(sight.returns, PLAYS):
         assert abs(returns.mean() - 0.6 * LENGTH) < 4 * returns.std() / np.sqrt(80)
-
-
-def test_all_ways_play_the_same_levels_where_there_are_more_levels_than_rows():
-    settings, levels = EnvConfig(episode_steps=5), parse_levels("bramble-test")[:3]
-    envs = partial(make_vec, levels, num_envs=2, config=settings)
-    waits = Mock(act=lambda obs, **_: np.zeros(len(obs), np.int64))
-    sight = measure(waits, envs, episodes=4, seed=0, play="draw")
-    played = [[one["level"] for one in sight.played[play]] for play in PLAYS]
-    assert played[0] == played[1] == played[2] and len(set(played[0])) == 3
 
 
 def test_all_ways_play_the_levels_of_a_seed_that_decides_them():

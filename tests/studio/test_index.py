@@ -61,33 +61,26 @@ def foreign(run, *, version=99):
     write(checkpoint / "meta.json", meta)
 
 
-def configured(run, **config):
-    write(run / "config.json", {"run": {"timesteps": 9, **config}})
-
-
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("name", "harm", "said"),
     [
-        (lambda run: (run / "config.json").write_text("{"), "config.json is damaged"),
-        (lambda run: (run / "config.json").write_text("[" * 10**5), "config.json is damaged"),
-        (lambda run: (run / "config.json").write_text("3"), "config.json is damaged"),
-        (lambda run: (run / "config.json").write_text("{}"), "not a run's"),
-        (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json is damaged"),
-        (
-            lambda run: piped(run / "config.json"),
-            "config.json cannot be read: config.json is not a regular file",
-        ),
-        (lambda run: linked(run / "episodes.csv"), "symbolic links"),
-        (foreign, "format version 99"),
-        (partial(foreign, version=None), "format version None"),
-        (partial(configured, timesteps=1e999), "infinity"),
-        (lambda run: (run / "metrics.csv").write_text("step\ninf\n"), "infinity"),
-        (lambda run: (run / "metrics.csv").write_text(f"{'x' * 140_000}\n1\n"), "first line"),
+        ("config.json", "{", "config.json is damaged"),
+        ("config.json", "[" * 10**5, "config.json is damaged"),
+        ("config.json", "3", "config.json is damaged"),
+        ("config.json", "{}", "not a run's"),
+        ("config.json", '{"run": {"timesteps": Infinity}}', "infinity"),
+        ("config.json", piped, "config.json cannot be read: config.json is not a regular file"),
+        ("provenance.json", "{}", "provenance.json is damaged"),
+        ("episodes.csv", linked, "symbolic links"),
+        ("metrics.csv", "step\ninf\n", "infinity"),
+        ("metrics.csv", f"{'x' * 140_000}\n1\n", "first line"),
+        ("", foreign, "format version 99"),
+        ("", partial(foreign, version=None), "format version None"),
     ],
 )
-def test_a_damaged_run_says_so_in_one_line(tmp_path, harm, said):
+def test_a_damaged_run_says_so_in_one_line(tmp_path, name, harm, said):
     run = make_run(tmp_path / "one")
-    harm(run)
+    (run / name).write_text(harm) if isinstance(harm, str) else harm(run / name)
     error = described(run, "one", 0).error
     assert said in error and "\n" not in error
 

@@ -26,7 +26,6 @@ from tests.studio.runs import make_recording, make_run
 
 connect = pytest.importorskip("websockets.sync.client").connect
 GAME = {"agent": "run-and-jump", "level": "BrambleDash-Genesis-v0:BrambleWood.Act1"}
-SEEN = '{"do": "seen"}'
 
 
 def watching(client, *, token=TOKEN, origin="", **asked):
@@ -51,13 +50,9 @@ def headers(message):
     return found
 
 
-def header(message):
-    return headers(message)[0]
-
-
 def shown(page):
     """Show what was received, and receive the next pictures."""
-    page.send(SEEN)
+    page.send('{"do": "seen"}')
     return headers(page.recv(60))
 
 
@@ -70,17 +65,14 @@ def test_an_emulator_is_shown_and_ends_with_its_page(client):
     before = processes()
     with watching(client, **GAME) as slow, watching(client, **GAME) as quick:
         first = slow.recv(60)
-        assert b"\x89PNG" in first and header(first)["step"] == 0
+        assert b"\x89PNG" in first and headers(first)[0]["step"] == 0
         quick.send('{"do": "speed", "speed": 16}')
-        while header(quick.recv(60))["step"] < 30:  # and the slow one shows nothing
-            quick.send(SEEN)
-        slow.send(SEEN)
-        assert header(slow.recv(60))["step"] > 1  # those between were dropped
+        while shown(quick)[0]["step"] < 30:  # and the slow one shows nothing
+            pass
+        assert shown(slow)[0]["step"] > 1  # those between were dropped
         slow.send('{"do": "act", "action": 0}')
-        held = False
-        while not held:
-            slow.send(SEEN)
-            held = header(slow.recv(60))["held"]
+        while not shown(slow)[0]["held"]:
+            pass
         assert processes() > before
     assert soon(lambda: processes() <= before)
 
@@ -128,10 +120,8 @@ def test_others_see_no_game(client, given):
 def test_a_net_shows_what_it_thinks_and_where_it_looks(client):
     with watching(client, **{**GAME, "agent": "ppo2"}) as page:
         page.send('{"do": "look"}')
-        found = header(page.recv(60))
-        while not found.get("looks"):
-            page.send(SEEN)
-            found = header(page.recv(60))
+        while not (found := shown(page)[0]).get("looks"):
+            pass
     assert len(found["looks"]) == 144 and max(found["looks"]) == 1
     assert len(found["scores"]) == len(found["names"]) and found["logits"] and "value" in found
 
@@ -207,7 +197,7 @@ def test_procgen_is_shown_too(client, tmp_path):
     PPO2Agent(make_net(config), config).save(run / "checkpoints")
     client.rows(len)
     with watching(client, agent="run@step-000000000", level="procgen:coinrun") as page:
-        found = header(page.recv(60))
+        (found,) = headers(page.recv(60))
     assert (len(found["names"]), "value" in found) == (15, True)
 
 
@@ -286,10 +276,10 @@ def test_a_net_looks_where_grey_changes_its_scores(monkeypatch):
         config: Any = None
         net: Any = None
         logits, recurrent, device = True, False, "cpu"
-        act = scores = staticmethod(Mock())
+        act = outputs = staticmethod(Mock())
 
-        def outputs(self, images):
-            return {"logits": images[:, 0, 0, -1:].float()}
+        def scores(self, images):
+            return images[:, 0, 0, -1:].float()
 
     monkeypatch.setattr(mind, "LOOK_EVERY", 0.0)
     looks = mind.Looks(Corner())

@@ -75,7 +75,7 @@ def test_a_second_stop_at_the_same_moment_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(app, "stop", stopped.append)
     found = app.Studio(tmp_path, tmp_path)
     with ThreadPoolExecutor(2) as threads:
-        asked = [threads.submit(found.stop_once, "one") for _ in range(2)]
+        asked = [threads.submit(found.stop, app.Named("one")) for _ in range(2)]
     assert sorted(one.exception() is None for one in asked) == [False, True]
     assert stopped == [tmp_path / "one"]
 
@@ -84,7 +84,7 @@ def test_a_stop_that_failed_may_be_asked_for_again(tmp_path):
     make_run(tmp_path / "one")
     for _ in range(2):
         with pytest.raises(UserError, match="no process of this machine"):
-            app.Studio(tmp_path, tmp_path).stop_once("one")
+            app.Studio(tmp_path, tmp_path).stop(app.Named("one"))
 
 
 @pytest.mark.parametrize("contained", [True, False])
