@@ -39,10 +39,7 @@ HOMES = {
     "ended_episodes": "retro_agents.contract.envs",
 }
 """Names of the public interface -> the module of each, imported when it is asked for."""
-__all__ = [
-    *("EnvConfig", "Level", "ended_episodes", "load_agent"),
-    *("make_env", "make_vec", "parse_levels", "restore_env", "save_env"),
-]
+__all__ = [*HOMES]
 
 
 def __dir__() -> list[str]:

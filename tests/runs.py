@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from retro_agents.experience.actors import RayActors
+from retro_agents.run.agents import GROUP
 from retro_agents.run.checkpoint import latest_checkpoint, load_checkpoint
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +37,14 @@ def program(path, text):
     path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+def register(place, name):
+    """What an installation of an agent's package leaves in a folder, for pip and for `find`."""
+    facts = place / f"{name}-1.dist-info"
+    facts.mkdir(parents=True)
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (facts / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {name}\n")
 
 
 def play(agent, envs, episodes=4):

@@ -16,7 +16,7 @@ from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.plugins.text.metadata import create_summary_metadata
 from tensorboard.summary.writer.record_writer import RecordWriter
 
-from retro_agents.ground.files import unwritable
+from retro_agents.ground.files import writing
 
 
 @final
@@ -36,10 +36,8 @@ class Events:
         """
         host, clock = socket.gethostname(), time.time_ns() // 1000
         self._path = run_dir / f"events.out.tfevents.{clock}.{host}.{os.getpid()}"
-        try:
+        with writing(self._path):
             self._writer = RecordWriter(self._path.open("ab"))
-        except OSError as error:
-            raise unwritable(self._path, error) from None
         self._write(file_version="brain.Event:2")
         if resume_step is not None:
             self._write(step=resume_step + 1, session_log=SessionLog(status=SessionLog.START))
@@ -59,11 +57,9 @@ class Events:
         self._write(step=step, summary=Summary(value=rows))
 
     def _write(self, **what: Any) -> None:
-        try:
+        with writing(self._path):
             self._writer.write(Event(wall_time=time.time(), **what).SerializeToString())
             self._writer.flush()
-        except OSError as error:
-            raise unwritable(self._path, error) from None
 
     def close(self) -> None:
         """Closes the file."""

@@ -127,11 +127,9 @@ def replace_text(path: Path, text: str) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Replaces a file's text, and makes its folder. Raises UserError if it cannot be written."""
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, text)
-    except OSError as error:
-        raise unwritable(path, error) from None
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -147,11 +145,9 @@ def drafted(path: Path) -> Iterator[Path]:
     be written.
     """
     draft = beside(path, f".draft.{path.name}")
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.touch()
-    except OSError as error:
-        raise unwritable(path, error) from None
     try:
         yield draft
         draft.replace(path)
@@ -194,11 +190,9 @@ def folders_of(text: str) -> list[str]:
 
 def make_folder(folder: Path) -> None:
     """Makes a folder if it is missing. Raises UserError if it is not writable."""
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise unwritable(folder, error) from None
 
 
 @contextmanager
@@ -272,6 +266,15 @@ def unwritable(path: Path, error: OSError) -> UserError:
         return UserError(f"cannot write {path}: it is a file; give a folder")
     advice = "free some space there" if error.errno in FULL else "give a writable place"
     return UserError(f"cannot write {path}: {reason}; {advice}")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns an OSError into the UserError that the file or folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from None
 
 
 def step_of(checkpoint: Path) -> int:

@@ -18,9 +18,9 @@ from retro_agents.ground.files import (
     make_folder,
     new_folder,
     step_of,
-    unwritable,
     wait_for_lock,
     write_json,
+    writing,
 )
 from retro_agents.ground.processes import ENDS, handling
 from retro_agents.ground.progress import Progress
@@ -136,7 +136,7 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
     start = None if new else env_steps
     RunFolder(path).check_free() if new else RunFolder.open(path)
     with ExitStack() as opened:
-        with folder_for(path) if new else nullcontext():
+        with folder_for(path):
             opened.enter_context(alone_in(path))
             with all_or_nothing(path) if new else nullcontext():
                 folder = RunFolder.create(path, config) if new else RunFolder.open(path)
@@ -202,13 +202,11 @@ def interruptible(
 def numbered_folder(parent: Path | str, name: str) -> Path:
     """Makes and returns the first free folder parent/name-001, -002, …; never an existing one."""
     parent = Path(parent)
-    try:
+    with writing(parent):
         parent.mkdir(parents=True, exist_ok=True)
         for number in range(1, 100_000):
             folder = parent / f"{name}-{number:03d}"
             with suppress(FileExistsError):
                 folder.mkdir()
                 return folder
-    except OSError as error:
-        raise unwritable(parent, error) from None
     raise UserError(f"{parent} already holds 99999 folders {name}-NNN; give another folder")

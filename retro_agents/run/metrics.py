@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.files import unwritable, write_text
+from retro_agents.ground.files import write_text, writing
 from retro_agents.run.fields import NOTHING
 from retro_agents.run.tracking import Tracker, begin
 
@@ -57,11 +57,9 @@ class Table:
             self._columns += new
             self._file.close()
             self._rewrite(_read_rows(self._path)[1])
-        try:
+        with writing(self._path):
             self._writer.writerow({name: _plain(value) for name, value in row.items()})
             self._file.flush()
-        except OSError as error:
-            raise unwritable(self._path, error) from None
 
     def close(self) -> None:
         """Close the file. Appending afterwards is an error."""

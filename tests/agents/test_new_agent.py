@@ -13,20 +13,16 @@ from retro_agents import new_agent
 from retro_agents.judging.list import lines as listed
 from retro_agents.new_agent import main
 from retro_agents.run.agents import GROUP
-from tests.runs import ROOT
+from tests.runs import ROOT, register
 
 
 def test_a_new_agent_trains_resumes_and_is_scored(tmp_path, monkeypatch, capsys, refused):
     monkeypatch.chdir(tmp_path)
     main(["red_fox"])
     assert "retro-agents train red_fox" in capsys.readouterr().out
-    installed = tmp_path / "red_fox" / "red_fox-0.1.0.dist-info"  # as pip does
-    installed.mkdir()
     project = tomllib.loads((tmp_path / "red_fox" / "pyproject.toml").read_text())["project"]
-    (group, names), *_ = project["entry-points"].items()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: red_fox\nVersion: 0.1.0\n")
-    lines = [f"[{group}]", *(f"{name} = {package}" for name, package in names.items())]
-    (installed / "entry_points.txt").write_text("\n".join(lines))
+    assert project["entry-points"] == {GROUP: {"red_fox": "red_fox"}}
+    register(tmp_path / "red_fox", "red_fox")
     monkeypatch.syspath_prepend(tmp_path / "red_fox")
     train = importlib.import_module("red_fox.train").main
     own = ["--levels", "BrambleWood.Act1", "--num-envs", "2", "--run-dir"]
@@ -69,10 +65,7 @@ def test_a_folder_of_its_name_does_not_hide_what_pip_installed_for_editing(tmp_p
 
 def test_an_installed_agent_whose_folder_is_gone_can_be_begun_anew(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    installed = tmp_path / "site" / "grey_fox-0.1.0.dist-info"
-    installed.mkdir(parents=True)
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: grey_fox\nVersion: 0.1.0\n")
-    (installed / "entry_points.txt").write_text(f"[{GROUP}]\ngrey_fox = grey_fox\n")
+    register(tmp_path / "site", "grey_fox")
     monkeypatch.syspath_prepend(tmp_path / "site")
     main(["grey_fox"])
     assert Path("grey_fox/pyproject.toml").is_file()

@@ -67,8 +67,6 @@ def test_what_is_no_array_of_observations_is_said_in_one_line():
     for wrong in (torch.from_numpy(obs), obs.tolist()):
         with pytest.raises(UserError, match=f"are a {type(wrong).__name__}: expected a NumPy"):
             agent.act(wrong)
-    with pytest.raises(UserError, match=r"expected \[N, 4, 84, 84\]"):
-        agent.act(obs[:, :2])
     assert agent.act(obs, starts=[True]).shape == (1,)
 
 
@@ -78,15 +76,9 @@ def test_a_device_that_is_missing_is_no_damage():
     assert load_agent("ppo2", device="auto")
 
 
-def test_a_loaded_agent_acts_on_few_rows_in_one_thread_and_leaves_the_others(monkeypatch):
-    policy = load_agent("ppo2")
-    seen, forward = [], policy.net.forward
-
-    def counted(*given, **options):
-        seen.append(torch.get_num_threads())
-        return forward(*given, **options)
-
-    monkeypatch.setattr(policy.net, "forward", counted)
+def test_a_loaded_agent_acts_on_few_rows_in_one_thread_and_leaves_the_others():
+    policy, seen = load_agent("ppo2"), []
+    policy.net.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -3,6 +3,7 @@ prolonged, refused and saved."""
 
 import shutil
 import sys
+from unittest.mock import DEFAULT, Mock
 
 import numpy as np
 import pytest
@@ -314,13 +315,8 @@ def test_a_good_checkpoint_replaces_what_a_damaged_one_left(agent, flags, tmp_pa
     _, newest = sorted((tmp_path / "alone/checkpoints").glob("step-*"))
     shutil.rmtree(newest)
     envs = Corridor(2)
-    restore = envs.restore_states
-
-    def fail_once(states):
-        envs.restore_states = restore
-        raise KeyError("as of damaged states")
-
-    envs.restore_states = fail_once
+    once = [KeyError("as of damaged states"), DEFAULT]
+    envs.restore_states = Mock(wraps=envs.restore_states, side_effect=once)
     resume = [*flags.split(), "--resume", "--timesteps", "120"]
     train(agent, tmp_path / "alone", *resume)
     train(agent, tmp_path / "after", *resume, envs=envs)

@@ -11,10 +11,7 @@ from tests.runs import in_python
 
 def store(folder, array):
     """The array, saved and loaded as `x`."""
-    counters = {"env_steps": 0}
-    save_checkpoint(
-        folder, agent="a", config={}, counters=counters, tensors={}, arrays={"x": array}
-    )
+    save_checkpoint(folder, agent="a", config={}, tensors={}, arrays={"x": array})
     return load_checkpoint(folder).arrays
 
 

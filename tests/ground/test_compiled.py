@@ -1,4 +1,5 @@
 import errno
+from unittest.mock import Mock
 
 import numba.core.caching
 import pytest
@@ -17,10 +18,8 @@ def test_without_a_place_for_its_cache_a_function_is_compiled_anyway(monkeypatch
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
 def test_a_cache_that_cannot_be_written_ends_nothing(error, monkeypatch, tmp_path):
-    def save(*_):
-        raise OSError(error, "x")
-
-    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", save)
+    fails = Mock(side_effect=OSError(error, "x"))
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", fails)
     monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
     assert compiled()(twice)(3) == 6
 
@@ -38,12 +37,10 @@ def test_a_damaged_cache_begins_anew(kind, monkeypatch, tmp_path):
 
 
 def test_a_damaged_cache_that_cannot_be_mended_ends_nothing(monkeypatch, tmp_path):
-    def flush(_):
-        raise OSError(errno.ENOSPC, "x")
-
     monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
     compiled()(twice)(3)
     (file,) = tmp_path.rglob("*.nbi")
     file.write_bytes(b"")
-    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "flush", flush)
+    fails = Mock(side_effect=OSError(errno.ENOSPC, "x"))
+    monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "flush", fails)
     assert compiled()(twice)(3) == 6

@@ -1,4 +1,4 @@
-import contextlib
+from unittest.mock import MagicMock, Mock
 
 import numpy as np
 import pytest
@@ -65,28 +65,17 @@ def test_auto_is_bf16_where_the_processor_is_faster_in_it(monkeypatch, has, expe
 
 @pytest.mark.parametrize("has", [True, False], ids=["with", "without"])
 def test_auto_asks_the_gpu_that_is_used(monkeypatch, has):
-    asked = []
-
-    @contextlib.contextmanager
-    def use(device):
-        asked.append(device)
-        yield
-
-    monkeypatch.setattr(torch.cuda, "device", use)
+    monkeypatch.setattr(torch.cuda, "device", use := MagicMock())
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has)
     assert computes_in_bf16("auto", torch.device("cuda:1")) == has
-    assert asked == [torch.device("cuda:1")]
-
-
-def fails(error):
-    raise error
+    use.assert_called_once_with(torch.device("cuda:1"))
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: fails(torch.OutOfMemoryError("CUDA is full")),
-        lambda: fails(MemoryError()),
+        Mock(side_effect=torch.OutOfMemoryError("CUDA is full")),
+        Mock(side_effect=MemoryError),
         lambda: torch.zeros(2**50),
         lambda: torch.zeros(10**20),
         lambda: torch.nn.Linear(2, 10**12),

@@ -17,16 +17,8 @@ FILES = "no more files may be opened (ulimit -n): raise that limit, or give fewe
         (KeyboardInterrupt("--resume goes on"), 130, "interrupted; --resume goes on\n"),
         (KeyError("our own bug"), None, ""),  # keeps its traceback
         (OSError(errno.EMFILE, "Too many open files"), 2, f"error: {FILES}\n"),
-        (
-            PermissionError(errno.EACCES, "Permission denied", "/x"),
-            2,
-            "error: /x: Permission denied;",
-        ),
-        (
-            OSError(errno.ENAMETOOLONG, "File name too long", "x"),
-            2,
-            "error: x: File name too long;",
-        ),
+        (PermissionError(errno.EACCES, "No", "/x"), 2, "error: /x: No; give another place"),
+        (OSError(errno.ENAMETOOLONG, "Too long", "x"), 2, "error: x: Too long; give another"),
         (PermissionError(errno.EPERM, "No", "a\nb"), 2, "error: a\\nb: No; give another place"),
         (MemoryError(), 2, "error: no memory is left for this process"),
         (RuntimeError("can't start new thread"), 2, "error: no memory is left for this process"),

@@ -2,6 +2,7 @@ import errno
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -28,11 +29,7 @@ from retro_agents.ground.files import (
 def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
     path = tmp_path / "table.md"
     replace_text(path, "old")
-
-    def stop(handle):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", stop)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         replace_text(path, "new")
     assert path.read_text() == "old"
@@ -48,11 +45,7 @@ def test_a_lock_is_waited_for_and_left_where_the_file_system_has_none(tmp_path, 
         wait_for_lock(one.fileno(), otherwise="held")
         with pytest.raises(UserError, match="held"):
             wait_for_lock(other.fileno(), otherwise="held")
-
-        def none(descriptor, *, blocking):
-            raise OSError
-
-        monkeypatch.setattr(files, "lock_descriptor", none)
+        monkeypatch.setattr(files, "lock_descriptor", Mock(side_effect=OSError))
         wait_for_lock(other.fileno(), otherwise="held")
 
 
@@ -111,10 +104,7 @@ def test_a_folder_to_write_to_is_made_and_json_has_no_word_for_nan(tmp_path):
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP])
 def test_a_file_system_that_cannot_sync_is_written_without(number, tmp_path, monkeypatch):
-    def fsync(_):
-        raise OSError(number, "x")
-
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(number, "x")))
     write_text(tmp_path / "file", "text")
     sync_folder(tmp_path)
     assert (tmp_path / "file").read_text() == "text"
@@ -186,11 +176,7 @@ def test_a_folder_whose_removal_is_interrupted_is_no_checkpoint(tmp_path, monkey
     doomed = tmp_path / "step-000000010"
     doomed.mkdir()
     (doomed / "meta.json").touch()
-
-    def stop(path):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(shutil, "rmtree", stop)
+    monkeypatch.setattr(shutil, "rmtree", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         remove_folder(doomed)
     assert complete_checkpoints(tmp_path) == []

@@ -48,13 +48,6 @@ def test_what_comes_after_output_that_cannot_be_written_is_done(shell, code, sai
     assert (tmp_path / "file").read_text() == "stored"
 
 
-def test_help_that_an_encoding_lacks_is_printed(tmp_path):
-    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "retro_agents.contest.run", "--help"]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False)
-    assert done.returncode == 0 and done.stdout.isascii() and b"--agent" in done.stdout
-
-
 def test_what_a_process_said_last_is_a_short_line_without_control_characters(tmp_path):
     for said, line in (
         (b"", "it said nothing"),

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.agents import GROUP, find, find_given, known_agents
+from retro_agents.run.agents import find, find_given, known_agents
 from retro_agents.run.checkpoint import load_agent, save_checkpoint
-from tests.runs import ROOT
+from tests.runs import ROOT, register
 
 SPY = "from pathlib import Path\nPath('ran').touch()\ndef load(*_, **__): return 1\nbuild = load\n"
 
@@ -33,14 +33,6 @@ def package(folder, name):
     saved = save_checkpoint(folder / "made", agent=name, config={}, tensors={})
     shutil.copytree(saved, folder, dirs_exist_ok=True)
     shutil.rmtree(folder / "made")
-
-
-def register(place, name):
-    """What an installation of a package leaves, in a folder."""
-    facts = place / f"{name}-1.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-    (facts / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {name}\n")
 
 
 @pytest.mark.parametrize("registered", [False, True])

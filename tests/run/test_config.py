@@ -1,7 +1,7 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -42,13 +42,13 @@ class Small:
     rest: Share | None = None
     """Part of the others."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.num_envs < 1:
             raise ValueError(f"num_envs must be at least 1, got {self.num_envs}")
 
 
 @pytest.fixture
-def presets(tmp_path: Path) -> Path:
+def presets(tmp_path):
     folder = tmp_path / "presets"
     folder.mkdir()
     (folder / "contest.yaml").write_text("num_envs: 8\nlearning_rate: 1e-4\nwidths: [1, 2, 3]\n")
@@ -56,22 +56,22 @@ def presets(tmp_path: Path) -> Path:
     return folder
 
 
-def load(presets: Path | None, *argv: str) -> Small:
+def load(presets, *argv):
     return load_config(Small, list(argv), presets=presets, command="python -m small")
 
 
-def test_no_arguments_give_the_defaults(presets: Path) -> None:
+def test_no_arguments_give_the_defaults(presets):
     assert load(presets) == Small() == load(presets, "--preset", "empty")
 
 
 @pytest.mark.parametrize("text", [".5", "0.5", "+.5", "5e-1", "00.5"])
-def test_a_number_is_read_as_python_spells_it(presets: Path, text: str) -> None:
+def test_a_number_is_read_as_python_spells_it(presets, text):
     for whole in ("1e2", "+100"):
         words = ["--share", text, "--rest", text, "--num-envs", whole]
         assert load(presets, *words) == Small(share=0.5, rest=0.5, num_envs=100)
 
 
-def test_numbers_of_numpy_are_taken_as_pythons() -> None:
+def test_numbers_of_numpy_are_taken_as_pythons():
     config = EnvConfig(stick_probability=np.float64(0.5), episode_steps=np.int64(7))
     assert repr(config) == repr(EnvConfig(stick_probability=0.5, episode_steps=7))
     assert repr(replaced(config, episode_steps=np.int64(9)).episode_steps) == "9"
@@ -79,7 +79,7 @@ def test_numbers_of_numpy_are_taken_as_pythons() -> None:
         EnvConfig(stick_probability=np.float64(1.5))
 
 
-def test_flags_win_over_file_over_preset_over_defaults(presets: Path, tmp_path: Path) -> None:
+def test_flags_win_over_file_over_preset_over_defaults(presets, tmp_path):
     file = tmp_path / "mine.json"
     file.write_text(json.dumps({"learning_rate": 0.25, "double": False, "init": "runs/a"}))
     config = load(presets, "--config", str(file), "--double", "--preset=contest")
@@ -102,12 +102,12 @@ class Pair:
     words: tuple[str, ...] = ()
     """Any."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.low > self.high:
             raise UserError("low is above high")
 
 
-def test_flags_complete_what_a_file_begins(presets: Path, tmp_path: Path) -> None:
+def test_flags_complete_what_a_file_begins(presets, tmp_path):
     (tmp_path / "half.yaml").write_text("low: 3\n")
     words = ["--config", str(tmp_path / "half.yaml")]
     assert load_config(Pair, [*words, "--high", "5"], presets=presets, command="") == Pair(3, 5)
@@ -115,7 +115,7 @@ def test_flags_complete_what_a_file_begins(presets: Path, tmp_path: Path) -> Non
         load_config(Pair, words, presets=presets, command="")
 
 
-def test_words_that_are_given_in_parts_are_all_taken(presets: Path) -> None:
+def test_words_that_are_given_in_parts_are_all_taken(presets):
     words = ["--words", "a", "b", "--words", "c"]
     assert load_config(Pair, words, presets=presets, command="").words == ("a", "b", "c")
 
@@ -147,7 +147,7 @@ def test_words_that_are_given_in_parts_are_all_taken(presets: Path) -> None:
         (["stray"], "stray"),
     ],
 )
-def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -> None:
+def test_bad_arguments_are_one_line(presets, argv, says):
     with pytest.raises(UserError) as caught:
         load(presets, *argv)
     assert says in str(caught.value)
@@ -173,7 +173,7 @@ def test_bad_arguments_are_one_line(presets: Path, argv: list[str], says: str) -
         ("? [1, 2]\n: 3", "names that are no text"),
     ],
 )
-def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: str) -> None:
+def test_bad_files_are_one_line(presets, tmp_path, text, says):
     (tmp_path / "bad.yaml").write_text(text)
     with pytest.raises(UserError) as caught:
         load(presets, "--config", str(tmp_path / "bad.yaml"))
@@ -181,25 +181,23 @@ def test_bad_files_are_one_line(presets: Path, tmp_path: Path, text: str, says: 
     assert r"\n" not in str(caught.value)
 
 
-def test_yaml_may_take_a_mapping_over_and_change_it() -> None:
+def test_yaml_may_take_a_mapping_over_and_change_it():
     text = "one: &one {a: 1, b: 2}\nother: {<<: *one, b: 3}"
     assert read_yaml(text)["other"] == {"a": 1, "b": 3}
 
 
-def test_a_name_is_given_once_in_json_too(presets: Path, tmp_path: Path) -> None:
+def test_a_name_is_given_once_in_json_too(presets, tmp_path):
     (tmp_path / "bad.JSON").write_text('{"steps": 3, "steps": 4}')
     with pytest.raises(UserError, match="'steps' is given twice"):
         load(presets, "--config", str(tmp_path / "bad.JSON"))
 
 
-def test_a_json_file_may_begin_with_a_byte_order_mark(presets: Path, tmp_path: Path) -> None:
+def test_a_json_file_may_begin_with_a_byte_order_mark(presets, tmp_path):
     (tmp_path / "mine.json").write_text('{"steps": 3}', encoding="utf-8-sig")
     assert load(presets, "--config", str(tmp_path / "mine.json")).steps == 3
 
 
-def test_help_explains_every_field(
-    presets: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_explains_every_field(presets, capsys, monkeypatch):
     with pytest.raises(SystemExit) as stop:
         load(presets, "--preset", "contest", "--help")
     text = capsys.readouterr().out
@@ -214,7 +212,7 @@ def test_help_explains_every_field(
     assert "which takes two lines. (default: 0.5)" in capsys.readouterr().out
 
 
-def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_may_have_no_presets(capsys):
     assert load(None, "--num-envs", "2").num_envs == 2
     with pytest.raises(UserError, match="unknown flag --preset"):
         load(None, "--preset", "x")
@@ -236,9 +234,7 @@ def test_a_command_may_have_no_presets(capsys: pytest.CaptureFixture[str]) -> No
         ),
     ],
 )
-def test_a_config_made_in_python_is_held_to_the_same_ranges(
-    values: dict[str, Any], says: str
-) -> None:
+def test_a_config_made_in_python_is_held_to_the_same_ranges(values, says):
     check(Small())
     with pytest.raises(UserError) as caught:
         check(dataclasses.replace(Small(), **values))
@@ -255,13 +251,13 @@ class Trained:
     steps: int = 5
     """Of the run."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.steps % self.parts:
             raise UserError("steps must be a multiple of parts")
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> str:
+def begun(tmp_path):
     """A run that was begun with parts=4, steps=8."""
     RunFolder.create(
         tmp_path / "run", replaced(Trained(), run_dir=str(tmp_path / "run"), parts=4, steps=8)
@@ -269,13 +265,11 @@ def begun(tmp_path: Path) -> str:
     return str(tmp_path / "run")
 
 
-def resume(presets: Path, *argv: str) -> Trained:
+def resume(presets, *argv):
     return load_run_config(Trained, list(argv), presets=presets, command="python -m trained")
 
 
-def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
-    presets: Path, tmp_path: Path, begun: str
-) -> None:
+def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(presets, tmp_path, begun):
     own = replaced(Trained(), run_dir=begun, parts=4, steps=8, resume=True)
     for words in (["--run-dir", begun, "--resume"], [f"--run_dir={begun}", "--resume"]):
         assert resume(presets, *words) == own
@@ -295,7 +289,7 @@ def test_a_resumed_run_keeps_its_config_under_a_file_and_flags(
         resume(presets, "--config", str(file))
 
 
-def test_a_run_goes_on_from_what_it_began_with(presets: Path, begun: str) -> None:
+def test_a_run_goes_on_from_what_it_began_with(presets, begun):
     words = ("--run-dir", begun, "--resume")
     assert resume(presets, *words, "--seed", "0") == resume(presets, *words)
     for flag, value in (("--seed", "4"), ("--init", "elsewhere")):
@@ -303,7 +297,7 @@ def test_a_run_goes_on_from_what_it_began_with(presets: Path, begun: str) -> Non
             resume(presets, *words, flag, value)
 
 
-def test_a_preset_is_not_for_a_resumed_run(presets: Path, begun: str) -> None:
+def test_a_preset_is_not_for_a_resumed_run(presets, begun):
     with pytest.raises(UserError, match="--preset empty is for the start"):
         resume(presets, "--run-dir", begun, "--resume", "--preset", "empty")
     assert resume(presets, "--preset", "empty") == Trained()
@@ -316,7 +310,7 @@ class Playing(Trained):
     env: EnvSettings = env_settings()
 
 
-def test_a_run_is_not_resumed_on_levels_of_other_games(presets: Path, tmp_path: Path) -> None:
+def test_a_run_is_not_resumed_on_levels_of_other_games(presets, tmp_path):
     RunFolder.create(tmp_path, replaced(Playing(), run_dir=str(tmp_path), levels="bramble-train"))
     words = ["--run-dir", str(tmp_path), "--resume", "--levels", "procgen:maze"]
     with pytest.raises(UserError, match=r"learned on bramble-train, .* are of other games"):
@@ -347,7 +341,7 @@ class Switched:
         ("--no-double", "--share 0"),
     ],
 )
-def test_a_flag_that_nothing_would_read_is_refused(presets: Path, given: str, others: str) -> None:
+def test_a_flag_that_nothing_would_read_is_refused(presets, given, others):
     flag = given.partition("=")[0]
     with pytest.raises(UserError, match=f"^{flag} has no effect without {others}: give that too"):
         load_config(Switched, [given], presets=presets, command="")
@@ -356,13 +350,13 @@ def test_a_flag_that_nothing_would_read_is_refused(presets: Path, given: str, ot
     assert load_config(Switched, [given, *on], presets=presets, command="") != without
 
 
-def test_a_flag_that_nothing_would_read_beside_another_is_refused(presets: Path) -> None:
+def test_a_flag_that_nothing_would_read_beside_another_is_refused(presets):
     with pytest.raises(UserError, match=r"^--width has no effect with --actors: leave one out$"):
         load_config(Switched, ["--width=4", "--actors=1"], presets=presets, command="")
     assert load_config(Switched, ["--width=4"], presets=presets, command="").width == 4
 
 
-def test_a_field_that_nothing_would_read_may_come_from_a_preset(presets: Path) -> None:
+def test_a_field_that_nothing_would_read_may_come_from_a_preset(presets):
     (presets / "blocks.yaml").write_text("block: 4\nepsilon: 0.5\n")
     config = load_config(Switched, ["--preset", "blocks"], presets=presets, command="")
     assert (config.block, config.epsilon) == (4, 0.5)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from functools import partial
 
 import pytest
 
@@ -29,6 +29,11 @@ from tests.runs import ROOT
 @dataclasses.dataclass(frozen=True)
 class Config:
     steps: int = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Begun:
+    run: RunSettings = RunSettings()
 
 
 def config_of(run):
@@ -62,32 +67,24 @@ def test_a_run_is_never_overwritten(tmp_path):
         RunFolder.create(tmp_path / "judged", {"x": 2})
 
 
-def test_two_do_not_write_to_one_run_and_who_is_not_alone_writes_nothing(tmp_path, monkeypatch):
+@pytest.mark.parametrize("begun", [False, True])
+def test_who_is_not_alone_in_a_folder_writes_nothing(begun, tmp_path, monkeypatch):
+    """Nor is told to delete a run that has saved nothing yet."""
     monkeypatch.setattr(files, "PATIENCE", 0.0)
-    begun = reports(tmp_path, SimpleNamespace(run=RunSettings(timesteps=1)), "ppo2", env_steps=0)
-    for other in (alone_in(tmp_path), begun):
-        refused = pytest.raises(UserError, match="another process writes to the run")
-        with alone_in(tmp_path), refused, other:
-            raise AssertionError("both are in")
-    with alone_in(tmp_path):  # and nothing is left behind
-        assert not [*tmp_path.iterdir()]
-
-
-def test_nobody_is_told_to_delete_a_run_that_has_only_begun(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "PATIENCE", 0.0)
-    run = RunFolder.create(tmp_path / "a", {"x": 1})
-    with alone_in(run.path), pytest.raises(UserError, match="another process writes to the run"):
-        RunFolder.create(run.path, {"x": 2})
-
-
-def test_a_folder_that_another_process_writes_to_cannot_be_claimed_and_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "PATIENCE", 0.0)
-    held = tmp_path / "held"
-    held.mkdir()
-    refused = pytest.raises(UserError, match="another process writes to")
-    with alone_in(held), refused, claimed(held):
-        raise AssertionError("both are in")
-    assert held.is_dir()
+    if begun:
+        RunFolder.create(tmp_path, Begun())
+        (tmp_path / "metrics.csv").write_text("step,loss\n5,1\n150,1\n")
+    config = Begun(RunSettings(resume=begun))
+    run = partial(reports, config=config, name="ppo2", env_steps=100 * begun)
+    create = partial(RunFolder.create, config=config)
+    holder, others = (run, [run, create]) if begun else (alone_in, [alone_in, claimed, run])
+    with holder(tmp_path):
+        before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+        for other in others:
+            with pytest.raises(UserError, match="another process writes to"), other(tmp_path):
+                raise AssertionError("both are in")
+        left = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
+    assert left == before
 
 
 def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
@@ -98,7 +95,7 @@ def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
     folder.check_newest(200)
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "metrics.csv").write_text("step,loss\n150,1\n")
-    config = SimpleNamespace(run=RunSettings(timesteps=300, resume=True))
+    config = Begun(RunSettings(resume=True))
     refused = pytest.raises(UserError, match="has reached step 200 meanwhile")
     with refused, reports(tmp_path, config, "ppo2", env_steps=100):
         raise AssertionError("it goes on")

@@ -13,18 +13,14 @@ def test_each_start_of_a_run_is_recorded_with_its_end(tmp_path, monkeypatch):
     with recorded(tmp_path, "tally", env_steps=0):
         (entry,) = read(tmp_path)
         assert entry["ended"] is None and entry["command"] == "train.py --run-dir 'my run'"
+    monkeypatch.setattr("sys.argv", ["retro-agents train tally", "--seed", "1"])
     with pytest.raises(KeyboardInterrupt), recorded(tmp_path, "tally", env_steps=500):
         raise KeyboardInterrupt
     first, second = json.loads((tmp_path / FILE).read_text())
     assert first["ended"] >= first["begun"] and second["ended"]
     assert [first["from_step"], second["from_step"]] == [0, 500]
+    assert second["command"] == "retro-agents train tally --seed 1"  # a command of several words
     assert {"commit", "version", "machine", "numpy", "gymnasium"} <= first.keys()
-
-
-def test_a_command_of_several_words_is_not_quoted(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["retro-agents train tally", "--seed", "1"])
-    with recorded(tmp_path, "tally", env_steps=0):
-        assert read(tmp_path)[0]["command"] == "retro-agents train tally --seed 1"
 
 
 def test_a_damaged_file_is_begun_anew(tmp_path):

@@ -4,13 +4,12 @@ from collections import deque
 from math import inf, nan
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from retro_agents.ground.errors import Diverged, UserError
-from retro_agents.run.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.metrics import read_columns
 from retro_agents.run.run import Run, RunState
 from retro_agents.run.settings import RunSettings
@@ -21,18 +20,18 @@ class Counting(RunState):
 
     name, agent, env_steps = "ppo2", None, 0
 
-    def __init__(self, **settings: Any) -> None:
-        self.config: Any = SimpleNamespace(run=RunSettings(**{"timesteps": 30, **settings}))
+    def __init__(self, **settings):
+        self.config = SimpleNamespace(run=RunSettings(**{"timesteps": 30, **settings}))
         self.saves = 0
-        self.recent_returns: deque[float] = deque([1.0, 2.0])
+        self.recent_returns = deque([1.0, 2.0])
 
-    def start(self, init: Any, envs: Any) -> None:
+    def start(self, init, envs):
         self.source = init
 
-    def restore(self, saved: Checkpoint, envs: Any) -> None:
+    def restore(self, saved, envs):
         self.env_steps = saved.counters["env_steps"]
 
-    def save(self, run_dir: Path, envs: Any) -> None:
+    def save(self, run_dir, envs):
         self.saves += 1
         counters = {"env_steps": self.env_steps}
         save_checkpoint(
@@ -41,31 +40,31 @@ class Counting(RunState):
 
 
 @pytest.fixture(autouse=True)
-def plain_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain_configs(monkeypatch):
     monkeypatch.setattr("retro_agents.run.folder.to_dict", lambda config: {})
 
 
-def loop(run: Run) -> list[int]:
+def loop(run):
     """Take all steps -> those at which a multiple of ten was due."""
-    due: list[int] = []
+    due = []
     while run.goes_on():
-        run.training.env_steps += 3  # type: ignore[misc]
+        run.training.env_steps += 3
         due += [run.training.env_steps] if run.due(10) else []
         run.after([], {"steps": float(run.training.env_steps)})
     return due
 
 
-def test_a_multiple_is_due_once(tmp_path: Path) -> None:
+def test_a_multiple_is_due_once(tmp_path):
     with Run(Counting(), None, tmp_path) as run:
         assert loop(run) == [12, 21, 30] and not run.due(0)
     assert read_columns(tmp_path / "metrics.csv")["steps"].tolist() == [*range(3, 31, 3)]
 
 
 @pytest.mark.parametrize(("every", "saved"), [(10, [12, 21, 30]), (20, [21, 30]), (0, [30])])
-def test_no_step_has_two_checkpoints(tmp_path: Path, every: int, saved: list[int]) -> None:
+def test_no_step_has_two_checkpoints(tmp_path, every, saved):
     told = []
 
-    def tell(folder: Path, metrics: dict[str, float]) -> None:
+    def tell(folder, metrics):
         assert load_checkpoint(folder).counters["env_steps"] == metrics["env_steps"]
         told.append(metrics)
 
@@ -80,7 +79,7 @@ def test_no_step_has_two_checkpoints(tmp_path: Path, every: int, saved: list[int
     assert again.saves == 1  # with its own config
 
 
-def test_the_last_line_knows_the_last_episodes(tmp_path: Path, capsys: Any) -> None:
+def test_the_last_line_knows_the_last_episodes(tmp_path, capsys):
     training = Counting()
     with Run(training, None, tmp_path) as run:
         run.after([], {"mean_return": 1.5})
@@ -91,17 +90,15 @@ def test_the_last_line_knows_the_last_episodes(tmp_path: Path, capsys: Any) -> N
     assert line.endswith("mean_return 4")
 
 
-def test_a_run_that_fails_saves_nothing_but_where_its_actors_are_gone(tmp_path: Path) -> None:
+def test_a_run_that_fails_saves_nothing_but_where_its_actors_are_gone(tmp_path):
     for name, envs in (("here", SimpleNamespace()), ("elsewhere", None)):
-        with pytest.raises(UserError, match="gone"), Run(Counting(), envs, tmp_path / name):  # type: ignore[arg-type]
+        with pytest.raises(UserError, match="gone"), Run(Counting(), envs, tmp_path / name):
             raise UserError("Ray is gone")
         assert any((tmp_path / name / "checkpoints").iterdir()) == (envs is None)
 
 
 @pytest.mark.parametrize("loss", [nan, inf])
-def test_learning_that_diverges_ends_the_run_and_keeps_the_last_checkpoint(
-    tmp_path: Path, loss: float
-) -> None:
+def test_learning_that_diverges_ends_the_run_and_keeps_the_last_checkpoint(tmp_path, loss):
     """Also where actors play elsewhere, whose end alone would save one more."""
     last = tmp_path / "checkpoints/step-000000010"
     way_out = rf"loss is {loss}; start a new run from the last good checkpoint, --init {last}"
@@ -113,20 +110,19 @@ def test_learning_that_diverges_ends_the_run_and_keeps_the_last_checkpoint(
     assert read_columns(tmp_path / "metrics.csv")["step"].tolist() == [10.0, 20.0]
 
 
-def test_only_the_first_process_writes_and_judges(tmp_path: Path) -> None:
-    no: Any = None
+def test_only_the_first_process_writes_and_judges(tmp_path):
     training = Counting()
     training.rank, training.size = 1, 2
-    training.save = lambda *_: None  # type: ignore[method-assign]
+    training.save = lambda *_: None
     tell = Mock(side_effect=AssertionError)
-    with Run(training, None, tmp_path / "run", judge=no, on_checkpoint=tell) as run:
+    with Run(training, None, tmp_path / "run", judge=None, on_checkpoint=tell) as run:
         run.after([], {"steps": 1.0})
         run.show(1)
     assert not (tmp_path / "run").exists()
 
 
-def test_what_is_judged_stands_in_the_row_and_makes_one(tmp_path: Path) -> None:
-    judge: Any = lambda run: {"seeing": 1.0} if run.due(20) else {}  # noqa: E731
+def test_what_is_judged_stands_in_the_row_and_makes_one(tmp_path):
+    judge = lambda run: {"seeing": 1.0} if run.due(20) else {}  # noqa: E731
     training = Counting()
     with Run(training, None, tmp_path, judge=judge) as run:
         for training.env_steps in (10, 20, 30):

@@ -49,12 +49,10 @@ def test_trackio_resumes_the_run_of_the_folder_and_not_of_another_of_its_name(
 
 
 def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
-    def mine(run_dir, config, options, resumes):
-        return SimpleNamespace(log=print, finish=print, was=(run_dir, config, options, resumes))
-
-    monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(begin=mine))
+    monkeypatch.setitem(sys.modules, "mine", mine := Mock())
     tracker = begin("mine:begin", tmp_path, config={"a": 1}, options="group=g", resumes=True)
-    assert tracker.was == (tmp_path, {"a": 1}, {"group": "g"}, True)
+    mine.begin.assert_called_once_with(tmp_path, {"a": 1}, {"group": "g"}, True)
+    assert tracker is mine.begin.return_value
 
 
 @pytest.mark.parametrize(
@@ -62,13 +60,14 @@ def test_ones_own_logger_is_begun_and_told(tmp_path, monkeypatch):
     [
         ("nobody.there:begin", "", "No module named 'nobody'"),
         ("sys:nothing", "", "does not begin"),
-        ("trackio", "", "log in to it, or give --track ''"),
+        ("trackio", "", r"does not begin \(no key \(no-tty\)\): log in to it, or give --track ''"),
         ("mlflow", "entity=us", "mlflow takes only project, group, tags"),
         ("mlflow", "group=a group=b", "each key once"),
         ("trackio", "mode=offline", "trackio takes only project, group"),
     ],
 )
 def test_what_cannot_begin_is_one_line(name, options, says, mlflow, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "trackio", SimpleNamespace())
+    trackio = Mock(init=Mock(side_effect=RuntimeError("no key\n(no-tty)")))
+    monkeypatch.setitem(sys.modules, "trackio", trackio)
     with pytest.raises(UserError, match=says):
         begin(name, tmp_path, config={}, options=options)
