@@ -79,39 +79,29 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
     except (yaml.YAMLError, ValueError) as error:  # msgspec's errors, and bytes that are no text
         raise UserError(f"{path} holds no scripts: {' '.join(str(error).split())}") from None
     for script in found:
-        if flaw := flaw_of(script):
-            raise UserError(f"{path}: script {script.name} has {flaw}")
-        for name in sorted(pressed(script.parts)):
-            if name not in names:
-                raise UserError(
-                    f"{path}: script {script.name} presses {name!r}, which is no action here; "
-                    f"these are: {', '.join(names)}"
-                )
+        if flaw := flaw_of(script, names):
+            raise UserError(f"{path}: script {script.name} {flaw}")
     return found
 
 
-def flaw_of(script: Script) -> str:
-    """What is wrong with a script's numbers; "" if nothing is."""
-    parts, odds = list(script.parts), [*script.chance]
+def flaw_of(script: Script, names: Sequence[str]) -> str:
+    """What a script does wrong; "" if nothing. names: of the actions."""
+    parts, odds, unknown = list(script.parts), [*script.chance], set[str]()
     for part in parts:
         parts += part.parts
         odds += [part.maybe, *odds_of(part).values()]
+        unknown |= set() if part.parts else odds_of(part).keys() - {*names}
         if part.parts and (part.press or part.steps != (1, 1) or part.later):
-            return "a part with both parts and press, steps or later: give one of them"
+            return "has a part with both parts and press, steps or later: give one of them"
         for low, high in filter(None, (part.steps, part.later, part.repeat)):
             if not 0 <= low <= high:
-                return f"[{low}, {high}]: expected the minimum and the maximum, both 0 or more"
+                return f"has [{low}, {high}]: expected the minimum and the maximum, both 0 or more"
     if not all(0.0 <= number < math.inf for number in odds):
-        return "a chance or odds other than finite numbers of 0 or more"
+        return "has a chance or odds other than finite numbers of 0 or more"
+    if unknown:
+        these = ", ".join(names)
+        return f"presses {min(unknown)!r}, which is no action here; these are: {these}"
     return ""
-
-
-def pressed(parts: Sequence[ScriptPart]) -> set[str]:
-    """The names of all actions in these parts."""
-    found: set[str] = set()
-    for part in parts:
-        found |= pressed(part.parts) if part.parts else set(odds_of(part))
-    return found
 
 
 def odds_of(part: ScriptPart) -> dict[str, float]:

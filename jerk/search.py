@@ -89,16 +89,15 @@ class Search:
         shares = self.shares()
         planned = [self.next_action(episode, shares) for episode in episodes]
         asked = [row for row, (_, who) in enumerate(planned) if who == "memory"]
-        found = self.by_memory(asked, embeddings)
-        left = [r for r, (action, _) in enumerate(planned) if action is None and r not in found]
+        found = {row: action for row, (action, _) in enumerate(planned) if action is not None}
+        found |= self.by_memory(asked, embeddings)
+        left = [row for row in range(len(episodes)) if row not in found]
         found |= self.by_policy(left, obs, episodes)
-        actions = np.zeros(len(episodes), np.int64)
-        for row, (action, _) in enumerate(planned):
-            if action is None and row not in found:
+        for row in left:
+            if row not in found:
                 jumps = self.rng.random() < JUMP_SHARE
-                action = self.moves.right_jump if jumps else self.moves.right
-            actions[row] = found[row] if action is None else action
-        return actions
+                found[row] = self.moves.right_jump if jumps else self.moves.right
+        return np.array([found[row] for row in range(len(episodes))], np.int64)
 
     def shares(self) -> Shares:
         """The policy's share in replays, and the memory's, which is 0 while the memory is empty."""

@@ -1,5 +1,4 @@
 from collections import Counter
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +11,14 @@ from tests.jerk.driving import MOVES, rng
 B, RIGHT, LEFT = (SEVEN.index(name) for name in ("B", "RIGHT", "LEFT"))
 
 
+def played(explorer, steps, *, scripts="seven-buttons"):
+    random = rng(3)
+    return [explorer.next_action(random, moves=MOVES, scripts=scripts) for _ in range(steps)]
+
+
 def test_rhythm_holds_the_jump_at_the_beginning_of_each_period():
-    explorer, random = Rhythm(period=5, hold=2, clock=4), rng()
-    actions = [explorer.next_action(random, moves=MOVES, scripts="seven-buttons") for _ in range(8)]
-    assert actions == [RIGHT, B, B, RIGHT, RIGHT, RIGHT, B, B]
+    explorer = Rhythm(period=5, hold=2, clock=4)
+    assert played(explorer, 8) == [RIGHT, B, B, RIGHT, RIGHT, RIGHT, B, B]
 
 
 def test_rhythms_are_drawn_evenly_within_their_ranges():
@@ -29,27 +32,21 @@ def test_rhythms_are_drawn_evenly_within_their_ranges():
 
 
 def test_script_begins_after_six_still_steps_and_is_played_to_its_end():
-    explorer, random = Rhythm(period=10, hold=2, clock=5), rng(3)
+    explorer = Rhythm(period=10, hold=2, clock=5)
     for _ in range(5):
         explorer.add(1.9)
-    explorer.next_action(random, moves=MOVES, scripts="seven-buttons")
-    assert explorer.queue == []
+    assert played(explorer, 1) and explorer.queue == []
     explorer.add(-1.9)
-    explorer.next_action(random, moves=MOVES, scripts="seven-buttons")
-    left = list(explorer.queue)
-    assert left
+    assert played(explorer, 1) and explorer.queue
+    left = explorer.queue[::-1]
     explorer.add(50.0)  # it moves again: the script goes on
-    played = [
-        explorer.next_action(random, moves=MOVES, scripts="seven-buttons") for _ in range(len(left))
-    ]
-    assert played == left[::-1] and explorer.queue == []
-    assert explorer.next_action(random, moves=MOVES, scripts="seven-buttons") == RIGHT
+    assert played(explorer, len(left)) == left and explorer.queue == []
+    assert played(explorer, 1) == [RIGHT]
 
 
 def test_without_scripts_it_keeps_its_rhythm_where_it_is_stuck():
-    explorer, random = Rhythm(period=4, hold=1, clock=0, still=100), rng()
-    actions = [explorer.next_action(random, moves=MOVES, scripts="") for _ in range(8)]
-    assert actions == [B, RIGHT, RIGHT, RIGHT] * 2
+    explorer = Rhythm(period=4, hold=1, clock=0, still=100)
+    assert played(explorer, 8, scripts="") == [B, RIGHT, RIGHT, RIGHT] * 2
 
 
 def test_a_script_is_played_from_its_beginning_and_drawn_by_the_time_without_progress(monkeypatch):
@@ -57,9 +54,8 @@ def test_a_script_is_played_from_its_beginning_and_drawn_by_the_time_without_pro
     script = lambda *_, late, **__: told.append(late) or [RIGHT, LEFT, B]  # noqa: E731
     monkeypatch.setattr("jerk.explorer.play_script", script)
     for since in (10, 50):
-        explorer, random = Rhythm(period=4, hold=1, clock=0, still=9, since=since), rng()
-        play = partial(explorer.next_action, random, moves=MOVES, scripts="seven-buttons")
-        assert [play() for _ in range(3)] == [RIGHT, LEFT, B]
+        explorer = Rhythm(period=4, hold=1, clock=0, still=9, since=since)
+        assert played(explorer, 3) == [RIGHT, LEFT, B]
     assert told == [0.25, 1.0]
 
 
@@ -101,32 +97,27 @@ def test_parts_have_their_lengths_odds_and_repeats():
     assert {len(one) for one in late} == set(range(20, 31))
 
 
+ONE = "- {name: a, chance: [1, 1], parts: [%s]}"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("- {name: up, chance: [1, 1], parts: [{press: UP}]}", "presses 'UP'"),
-        ("- {name: up, chance: [1, 1], parts: [{press: B, step: [1, 2]}]}", "holds no scripts"),
+        (ONE % "{press: UP}", "presses 'UP'"),
+        (ONE % "{parts: [{press: UP}]}", "presses 'UP'"),
+        (ONE % "{press: B, step: [1, 2]}", "holds no scripts"),
         ("- [", "holds no scripts"),
         ("[]", "holds no scripts"),
         ("[" * 500, "nested too deeply"),
-        ("- {name: a, chance: [1, 1], parts: [{press: {B: 9, B: 1}}]}", "'B' is given twice"),
-        ("- {name: no, chance: [1, 1], parts: [{press: {}}]}", "holds no scripts"),
+        (ONE % "{press: {B: 9, B: 1}}", "'B' is given twice"),
+        (ONE % "{press: {}}", "holds no scripts"),
         ("\x00\udcff", "holds no scripts"),
         ("- {name: a, chance: [-1, 1], parts: [{press: B}]}", "other than finite numbers of 0"),
-        ("- {name: a, chance: [1, 1], parts: [{press: {B: .nan}}]}", "than finite numbers of 0"),
-        ("- {name: a, chance: [1, 1], parts: [{press: B, steps: [6, 2]}]}", r"a has \[6, 2\]"),
-        (
-            "- {name: a, chance: [1, 1], parts: [{repeat: [2, 1], parts: [{press: B}]}]}",
-            r"a has \[2, 1\]",
-        ),
-        (
-            "- {name: a, chance: [1, 1], parts: [{parts: [{press: B, later: [3, 2]}]}]}",
-            r"a has \[3, 2\]",
-        ),
-        (
-            "- {name: a, chance: [1, 1], parts: [{press: B, parts: [{press: B}]}]}",
-            "both parts and press",
-        ),
+        (ONE % "{press: {B: .nan}}", "than finite numbers of 0"),
+        (ONE % "{press: B, steps: [6, 2]}", r"a has \[6, 2\]"),
+        (ONE % "{repeat: [2, 1], parts: [{press: B}]}", r"a has \[2, 1\]"),
+        (ONE % "{parts: [{press: B, later: [3, 2]}]}", r"a has \[3, 2\]"),
+        (ONE % "{press: B, parts: [{press: B}]}", "both parts and press"),
     ],
 )
 def test_wrong_scripts_are_refused_in_one_line(tmp_path, text, says):

@@ -144,14 +144,6 @@ def test_the_entrys_mutants_are_excised_cut_and_drawn_anew_by_its_rules(length):
     assert len(seen) > 45 or length < 60
 
 
-def test_mutants_of_a_sequence_that_earns_all_are_not_drawn_anew():
-    config = replaced(preset_config("entry-search"), excise=False)
-    actions = rng(1).integers(0, 7, 300).astype(np.uint8)
-    for seed in range(20):
-        mutant, intact = mutate(actions, rng(seed), config=config, best=10_000.0, choices=7)
-        assert len(mutant) == intact >= 240
-
-
 def test_bouts_to_the_right_are_shared_out_and_those_to_the_left_are_not():
     shares = Shares(policy=0.25, memory=0.5)
     actions = np.array(walk(170 * 1000, rewards=lambda step: 0.0, shares=shares), object).reshape(

@@ -115,21 +115,25 @@ def test_a_replay_that_goes_as_expected_plays_its_sequence_to_the_end():
     assert best.returns[1] == pytest.approx(best.returns[0], rel=1e-5)
 
 
-def test_a_replay_that_left_its_way_goes_on_from_a_like_step_of_another_sequence():
-    search, best, episode = replayed()
-    other_rewards = best.rewards.copy()
-    other_rewards[40] += 100.0  # the other knows the place that the replay is thrown to
-    actions = best.actions.copy()
+@pytest.mark.parametrize("kind", ["replay", "mutant"])
+def test_an_episode_that_left_its_way_goes_on_from_a_like_step_of_another_sequence(kind):
+    search, best, _ = replayed()
+    replays = float(kind == "replay")
+    search.config = replaced(search.config, exploit_bias=replays, exploit_growth=0.0, cut_share=0.0)
+    rewards, actions = best.rewards.copy(), best.actions.copy()
+    rewards[40] += 100.0  # the other knows the place that the episode is thrown to
     actions[60:] = MOVES.left
-    other = search.sequences.add(LEVEL, actions, best.mean - 1.0, rewards=other_rewards)
-    played = drive(search, episode, other_rewards.tolist())
+    other = search.sequences.add(LEVEL, actions, best.mean - 1.0, rewards=rewards)
+    episode = search.begin(LEVEL, env_steps=0)
+    assert episode.kind == kind and episode.plan.intact == len(best.actions)
+    played = drive(search, episode, rewards.tolist())
     assert played[:60] == best.actions[:60].tolist()
     assert set(played[60:]) == {MOVES.left} and episode.plan.actions is other.actions
     missed = episode.plan.missed
     assert 41 < missed <= 50
     search.end(episode, cut=False)
-    assert best.ends == [missed]
-    assert best.slots[0].holds(missed) and best.slots[0].variants[0].failures == 1
+    assert best.ends == [missed] * (kind == "replay") == [slot.last for slot in best.slots]
+    assert all(slot.variants[0].failures == 1 for slot in best.slots)
 
 
 def test_a_replay_that_nobody_knows_how_to_go_on_with_explores():
@@ -183,18 +187,6 @@ def test_a_mutant_expects_what_its_source_had_gained_as_far_as_it_is_the_sources
     assert any(0 < plan.intact < len(plan.actions) for plan in plans)
     for plan in plans:
         assert plan.expected.tolist() == best.gained[: plan.intact].tolist()
-
-
-def test_a_mutant_that_left_its_way_goes_on_as_a_replay_does():
-    search, best, _ = replayed()
-    search.config = replaced(CONFIG, exploit_bias=0.0, exploit_growth=0.0, cut_share=0.0)
-    rewards, actions = best.rewards.copy(), best.actions.copy()
-    rewards[40] += 100.0  # the other knows the place that the mutant is thrown to
-    actions[60:] = MOVES.left
-    search.sequences.add(LEVEL, actions, best.mean - 1.0, rewards=rewards)
-    episode = search.begin(LEVEL, env_steps=0)
-    assert episode.kind == "mutant" and episode.plan.intact == len(best.actions)
-    assert set(drive(search, episode, rewards.tolist())[60:]) == {MOVES.left}
 
 
 def test_a_mutant_begins_with_the_likeliest_variants():
