@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain, pairwise
 from math import prod
 from typing import Any, final
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from retro_agents.contract.policy import StochasticPolicy
 from retro_agents.experience.detours import Detours
 from retro_agents.experience.newest_frames import NewestFrames
 from retro_agents.experience.return_scale import ReturnScale
-from retro_agents.experience.rollouts import Batch, Outcome, Rollout, minibatches, number_of
+from retro_agents.experience.rollouts import Batch, Outcome, Rollout, minibatches
 from retro_agents.ground.device import memory_for
 from retro_agents.ground.generators import generator_state
 from retro_agents.ground.graphs import Graphed
@@ -264,7 +265,7 @@ class Collector:
         self.rollout.add_outcomes(
             outcome,
             progress=self.progress[part],
-            levels=np.array([number_of(level) for level in levels]),
+            levels=np.array([crc32(level.encode()) for level in levels]),
             part=part,
         )
 

@@ -7,7 +7,6 @@ channels last, as the convolutions need them, so that no epoch has to do it agai
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import torch
@@ -80,11 +79,6 @@ def minibatches(
     rows = pieces * length * num_envs + np.arange(num_envs)
     later = np.arange(length)[:, None] * num_envs
     return [later + part.reshape(1, -1) for part in np.split(rows, count)]
-
-
-def number_of(level: str) -> int:
-    """A level's number in a rollout."""
-    return crc32(level.encode())
 
 
 Outcome = Sequence[Any]
@@ -169,7 +163,7 @@ class Rollout:
     ) -> None:
         """Store the outcome of these actions, which completes the step. All are [n], except
         infos["final_obs"]: N times [C,H,W], read only where an episode was truncated. progress: raw
-        reward of the episode so far; levels: numbers."""
+        reward of the episode so far; levels: a number for each."""
         rewards, terminated, truncated, infos = outcome
         t = self.step_of(part)
         self.rewards[t, part] = rewards

@@ -18,9 +18,7 @@ def rollout_advantages(
     share of the variance of all processes' returns that it explains. obs: after the rollout.
     rewards: [T,N]."""
     rollout = collector.rollout
-    values, reached = _values(collector), next_values(collector, obs)
-    if values.ndim == 3:
-        values, reached = values[..., 0], reached[..., 0]
+    values, reached = _values(collector)[..., 0], next_values(collector, obs)[..., 0]
     ends = rollout.terminated, rollout.ended
     advantages = generalised_advantages(rewards, values, reached, *ends, gamma=gamma, lam=lam)
     everyone = collector.group.gather((values, advantages + values))
@@ -39,9 +37,8 @@ def endless_advantages(
 
 
 def next_values(collector: Collector, obs: NDArray[np.uint8]) -> Floats:
-    """Values [T,N] (or [T,N,2]) of the states that the steps reached, meaningless where terminated:
-    of the first value function before any reset, of a second one after it. obs: after the
-    rollout."""
+    """Values [T,N,V] of the states that the steps reached, meaningless where terminated: of the
+    first value function before any reset, of a second one after it. obs: after the rollout."""
     rollout = collector.rollout
     rows = np.arange(rollout.num_envs)
     last = _seen(collector, obs, rows, state=collector.state, starts=collector.starts)
@@ -52,17 +49,14 @@ def next_values(collector: Collector, obs: NDArray[np.uint8]) -> Floats:
         goes_on = np.zeros(len(envs), bool)
         finals = np.stack(list(rollout.finals.values()))
         before = _seen(collector, finals, np.array(envs), state=states, starts=goes_on)
-        if values.ndim == 3:
-            values[steps, envs, 0] = before[:, 0]
-        else:
-            values[steps, envs] = before
+        values[steps, envs, 0] = before[:, 0]
     return values
 
 
 def _values(collector: Collector) -> Floats:
-    """The values of the rollout's states, [T,N] or [T,N,2]."""
-    values: Floats = collector.rollout.values.cpu().numpy()
-    return values
+    """The values of the rollout's states, [T,N,V]."""
+    rollout = collector.rollout
+    return rollout.values.reshape(*rollout.starts.shape, -1).cpu().numpy()
 
 
 def _seen(
@@ -73,8 +67,7 @@ def _seen(
     state: Tensor,
     starts: NDArray[np.bool_],
 ) -> Floats:
-    """Values [n] (or [n,2]) of observations [n,C,H,W] of these environments."""
+    """Values [n,V] of observations [n,C,H,W] of these environments."""
     images, begins = collector.images(obs), collector.moved(starts)
     _, values, _ = collector.evaluate(images, rows, state=state, starts=begins)
-    found: Floats = values.cpu().numpy()
-    return found
+    return values.reshape(len(rows), -1).cpu().numpy()

@@ -53,6 +53,8 @@ class NetAgent(Generic[Net, Config]):
     """Whether scores are a policy's logits; otherwise they are expected returns."""
     recurrent = False
     """Whether the net remembers from one observation to the next."""
+    half = False
+    """Whether the net acts in bf16."""
     loaded = False
     """Whether it comes from a checkpoint, to play."""
     env_steps = 0
@@ -101,6 +103,10 @@ class NetAgent(Generic[Net, Config]):
         One that is trained keeps its threads, and so its rounding."""
         few = self.loaded and rows < FEW_ROWS and self.device.type == "cpu"
         return one_thread() if few else nullcontext()
+
+    def autocast(self) -> torch.autocast:
+        """The net's precision. An outer autocast around many calls casts the weights once."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def how(self, play: Play | None) -> Play:
         """The given way to play; None: the config's."""
@@ -180,15 +186,13 @@ class PolicyAgent(NetAgent[Net, Config]):
     """Acts by a policy without memory."""
 
     logits = True
-    half = False
-    """Whether the net acts in bf16."""
 
     @acting
     @torch.no_grad()
     def act(self, obs: Images, *, play: Play | None = None, starts: Flags | None = None) -> Actions:
         """Chooses actions. obs uint8 [N,C,H,W] -> int64 [N]. play: how; None: as its config says.
         starts: unused, since the policy has no memory."""
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+        with self.autocast():
             logits = self.scores(torch.from_numpy(obs).to(self.device))
         return choose(logits.log_softmax(dim=1), self.how(play)).cpu().numpy()
 
@@ -208,10 +212,6 @@ class ActorCriticAgent(NetAgent[ActorCritic, Config]):
         precision: str = config.computing.precision  # type: ignore[attr-defined]
         self.half = computes_in_bf16(precision, self.device)
         self.state, self.recurrent = self.no_state(0), net.core is not None
-
-    def autocast(self) -> torch.autocast:
-        """The net's precision. An outer autocast around many calls casts the weights once."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
     def no_state(self, rows: int) -> Tensor:
         """A recurrent net's initial state [rows,S]; S is 0 if the net is not recurrent."""

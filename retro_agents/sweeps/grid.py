@@ -51,8 +51,9 @@ class Scores(NamedTuple):
     found: dict[str, tuple[float, float]]
 
 
-def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
-    """FIELD=A,B or FIELD=A;B -> field -> values. Raises UserError if a word has another form."""
+def points(words: Sequence[str]) -> list[Point]:
+    """All combinations of the values in words FIELD=A,B or FIELD=A;B; the last field changes
+    fastest. Raises UserError if a word has another form."""
     grid: dict[str, list[str]] = {}
     for word in words:
         field, text = field_of(word), word.partition("=")[2]
@@ -64,11 +65,6 @@ def read_grid(words: Sequence[str]) -> dict[str, list[str]]:
                 "slashes; separate values that contain commas by ;: widths=16,32,32;32,64,64"
             )
         grid[field] = values
-    return grid
-
-
-def points(grid: Mapping[str, Sequence[str]]) -> list[Point]:
-    """All combinations; the last field changes fastest."""
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
 
 
@@ -142,7 +138,7 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     # Without --flags, which may be valid only together with each point.
     values = flat(to_dict(agent_config(dataclasses.replace(config, flags=""))))
     kinds, named, known = dict[str, Kind](), dict[str, Point](), dict[str, Any]()
-    for point in points(read_grid(config.grid)):
+    for point in points(config.grid):
         words = words_of(point, values)
         found = agent_config(config, words)
         check_levels(found.run.levels, found.env)

@@ -1,5 +1,6 @@
 """Scripts that run a grid's cells as jobs of a cluster, to be piped to sbatch or bsub."""
 
+import argparse
 import shlex
 import sys
 from collections.abc import Sequence
@@ -30,22 +31,11 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
         head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]
     head += [config.resources] if config.resources else []  # several options may share a line
-    # The engine becomes local, because a plan may name the cluster.
-    mine = [*without(arguments, "--engine", "--resources"), "--engine", "local", "--cell"]
+    cluster = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    cluster.add_argument("--engine")
+    cluster.add_argument("--resources")
+    _, mine = cluster.parse_known_args(arguments)
+    mine += ["--engine", "local", "--cell"]  # a plan may name the cluster
     # The shell becomes the command, so that signals reach it.
     command = f'exec {shlex.join([sys.executable, "-m", "retro_agents.sweeps", *mine])} "{index}"'
     return "\n".join(["#!/bin/bash", *(f"{mark} {line}" for line in head), command])
-
-
-def without(arguments: Sequence[str], *flags: str) -> list[str]:
-    """The arguments without these flags and their values."""
-    kept, skip = list[str](), False
-    for word in arguments:
-        name, given, _ = word.partition("=")
-        if name.replace("_", "-") in flags:
-            skip = not given
-        elif skip:
-            skip = False
-        else:
-            kept.append(word)
-    return kept

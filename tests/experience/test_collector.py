@@ -30,21 +30,16 @@ def collector_of(num_envs, *, policy=None, **settings):
     )
 
 
-def test_a_part_waits_for_its_own_emulators_only(corridor):
-    collector, envs, calls = collector_of(2, act_parts=2), corridor(2), []
+def test_a_part_waits_for_its_own_emulators_only_and_every_step_is_told(corridor):
+    collector, envs, calls, told = collector_of(2, act_parts=2), corridor(2), [], []
     begin, wait = envs.step_async, envs.step_wait
     envs.step_async = lambda actions, part: calls.append(("go", part.start)) or begin(actions, part)
     envs.step_wait = lambda part: calls.append(("wait", part.start)) or wait(part)
-    collector.play(envs, envs.reset()[0])
+    collector.play(envs, envs.reset()[0], on_step=told.append)
     start, end = [("go", 0), ("go", 1)], [("wait", 0), ("wait", 1)]
     between = [("wait", 0), ("go", 0), ("wait", 1), ("go", 1)]
     assert calls == [*start, *15 * between, *end]  # from the first step to the last
     assert collector.rollout.full and collector.env_steps == 32
-
-
-def test_every_step_of_a_rollout_is_told(corridor):
-    collector, envs, told = collector_of(2, act_parts=2), corridor(2), []
-    collector.play(envs, envs.reset()[0], on_step=told.append)
     assert told == [2 * step for step in range(1, 17)]
 
 
@@ -64,7 +59,7 @@ def test_values_of_states_reached_are_those_before_a_reset(corridor):
     obs = envs.reset()[0]
     envs.steps[:] = 22  # of 30, at which an episode is cut
     obs = collector.play(envs, obs)
-    found, rollout = next_values(collector, obs), collector.rollout
+    found, rollout = next_values(collector, obs)[..., 0], collector.rollout
     assert rollout.finals
     starts, state = torch.zeros(1, dtype=torch.bool), torch.zeros(1, 0)
     for (t, env), image in rollout.finals.items():

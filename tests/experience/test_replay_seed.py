@@ -43,17 +43,18 @@ def test_restored_replay_draws_and_goes_on_alike(steps):
         twin.step(copy)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.0])
+@pytest.mark.parametrize(("alpha", "prioritised"), [(1.0, True), (0.0, True), (0.5, False)])
 @pytest.mark.parametrize("take", [Replay.restore, partial(seed, count=160)])
-def test_priorities_are_taken_over_with_ones_own_exponent(take, alpha):
+def test_priorities_are_taken_over_with_ones_own_exponent(take, alpha, prioritised):
     before, replay = make_replay(80, 2), make_replay(80, 2)
     played(before, 20, [6, 3])
     before.update_priorities(drawable(before)[:5], np.arange(5.0))
-    replay.alpha = alpha
+    replay.alpha, replay.prioritised = alpha, prioritised
     take(replay, before.arrays(), alpha=before.alpha)
     old, new = (memory.tree.leaves[drawable(memory)] for memory in (before, replay))
-    assert np.isin(new.round(9), (old ** (alpha / before.alpha)).round(9)).all() and len(new) > 20
-    assert replay.max_priority == pytest.approx(before.max_priority ** (alpha / before.alpha))
+    power = alpha / before.alpha if prioritised else 0.0
+    assert np.isin(new.round(9), (old**power).round(9)).all() and len(new) > 20
+    assert replay.max_priority == pytest.approx(before.max_priority**power)
 
 
 def test_a_checkpoint_takes_no_second_replay_and_a_full_ring_begins_at_its_start():
@@ -195,20 +196,6 @@ def test_a_larger_ring_takes_over_one_that_was_never_full(steps, goes):
     else:
         with pytest.raises(ValueError, match="other rings"):
             larger.restore(replay.arrays())
-
-
-@pytest.mark.parametrize("way", ["seed", "restore"])
-def test_without_priorities_those_of_another_replay_do_not_count(way):
-    replay = make_replay(80, 1)
-    world = played(replay, 20, [6], ["terminated"])
-    replay.update_priorities(drawable(replay)[:3], np.array([24.9, 3.0, 0.1]))
-    plain = make_replay(80, 1, prioritised=False)
-    if way == "seed":
-        seed(plain, replay.arrays(), 80)
-    else:
-        plain.restore(replay.arrays())
-    world.step(plain)
-    assert len(drawable(plain)) > 5 and set(plain.tree.leaves[drawable(plain)]) == {1.0}
 
 
 PAIRS = {"levels": "procgen:coinrun", "frames": "0,-3"}

@@ -2,19 +2,18 @@ import numpy as np
 import pytest
 import torch
 
-from retro_agents.experience.advantages import generalised_advantages
 from retro_agents.experience.vtrace import vtrace
 
 
-def made(seed=0, *, steps=30, num_envs=5, on_policy=False):
+def made(steps=30, num_envs=5):
     """A case in which next_values are those of the next step where the episode goes on."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     log_ratios, rewards, values, next_values = rng.normal(size=(4, steps, num_envs))
     terminated, truncated = rng.random((2, steps, num_envs)) < 0.1
     ended = terminated | truncated
     next_values[:-1] = np.where(ended[:-1], next_values[:-1], values[1:])
     return {
-        "log_ratios": 0.0 * log_ratios if on_policy else log_ratios,
+        "log_ratios": log_ratios,
         "rewards": rewards,
         "values": values,
         "next_values": next_values,
@@ -67,12 +66,3 @@ def test_vtrace_equals_the_papers_sum(gamma, rho_bar, c_bar):
     for fast, slow in zip(found(case, **numbers), (slow_target, slow_advantage), strict=True):
         expected = [[slow(case, s, n, **numbers) for n in range(5)] for s in range(30)]
         np.testing.assert_allclose(fast, expected, rtol=1e-9, atol=1e-9)
-
-
-def test_on_policy_it_is_generalised_advantages_with_lambda_1():
-    case = made(on_policy=True)
-    targets, advantages = found(case, gamma=0.9, rho_bar=1.0, c_bar=1.0)
-    del case["log_ratios"]
-    expected = generalised_advantages(**case, gamma=0.9, lam=1.0)
-    np.testing.assert_allclose(advantages, expected, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(targets, case["values"] + expected, rtol=1e-5, atol=1e-5)

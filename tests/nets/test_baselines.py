@@ -1,6 +1,5 @@
 import bz2
 import gzip
-import io
 import lzma
 import os
 import pickle
@@ -139,26 +138,15 @@ def test_those_pickles_do_harm_to_a_careless_reader(tmp_path):
         assert victim.exists()
 
 
-class Renamed(pickle._Pickler):
-    """Writes a class of a test under the name of joblib's."""
-
-    def save_global(self, obj, name=None):
-        if obj is not Wrapper:
-            return super().save_global(obj, name)
-        return self.write(b"cjoblib.numpy_pickle\nNumpyArrayWrapper\n")
-
-    dispatch = pickle._Pickler.dispatch | {type: save_global}
-
-
 class Wrapper:
-    pass
+    """Stands for joblib's."""
 
 
 def joblib_bytes(state, content=b""):
-    wrapper, file = Wrapper(), io.BytesIO()
+    wrapper = Wrapper()
     wrapper.__dict__ |= state
-    Renamed(file, protocol=3).dump([wrapper])
-    pickled = file.getvalue()
+    ours, theirs = f"{__name__}\nWrapper", "joblib.numpy_pickle\nNumpyArrayWrapper"
+    pickled = pickle.dumps([wrapper], protocol=3).replace(ours.encode(), theirs.encode())
     return pickled[:-2] + content + pickled[-2:]  # before APPEND and STOP
 
 

@@ -32,21 +32,22 @@ def test_encoder_says_how_wide_its_output_is_whatever_the_layout_in_memory(name,
     torch.testing.assert_close(fast, slow, atol=1e-5, rtol=1e-4)
 
 
-def test_pixels_are_scaled_to_one():
-    layer = PixelConv(2, 3, 3)
-    obs = torch.randint(256, (2, 2, 5, 5), dtype=torch.uint8)
-    want = torch.nn.functional.conv2d(obs.float() / 255.0, layer.weight, layer.bias)
-    torch.testing.assert_close(layer(obs), want)
-
-
-@pytest.mark.parametrize("name", ["impala", "mobilenet"])
-def test_pooled_features_are_the_means_of_the_last_channels(name):
-    whole = make_encoder(name, (4, 84, 84), widths=(4, 8, 12))
-    pooled = make_encoder(name, (4, 84, 84), widths=(4, 8, 12), pool=True)
-    pooled.load_state_dict(whole.state_dict())
-    assert pooled.features == 12
-    want = whole(images()).view(2, 12, -1).mean(dim=2)
-    torch.testing.assert_close(pooled(images()), want)
+@pytest.mark.parametrize(
+    ("name", "option", "pooled"),
+    [
+        ("impala", {"pool": True}, lambda last: last.mean(dim=(2, 3))),
+        ("mobilenet", {"pool": True}, lambda last: last.mean(dim=(2, 3))),
+        ("impala", {"parts": ["max-pool"]}, lambda last: functional.max_pool2d(last, 2).flatten(1)),
+    ],
+)
+def test_pooled_features_are_the_means_or_maxima_of_the_last_channels(name, option, pooled):
+    image, widths = (4, 96, 96), (4, 8, 12)
+    whole = make_encoder(name, image, widths=widths)
+    encoder = make_encoder(name, image, widths=widths, **option)
+    encoder.load_state_dict(whole.state_dict())
+    want = pooled(whole(images(*image)).view(2, 12, 12, 12))
+    assert encoder.features == want.shape[1]
+    torch.testing.assert_close(encoder(images(*image)), want)
 
 
 @pytest.mark.parametrize(
@@ -134,16 +135,6 @@ def test_pool_first_takes_means_before_the_last_relu():
     before = pooled.convolutions[:-3](images(4, 64, 64))
     assert before.shape == (2, 12, 8, 8)
     torch.testing.assert_close(pooled(images(4, 64, 64)), before.mean(dim=(2, 3)).relu())
-
-
-def test_max_pool_keeps_the_largest_of_each_part_of_the_image():
-    widths = (4, 8, 12)
-    whole = make_encoder("impala", (4, 96, 96), widths=widths)
-    pooled = make_encoder("impala", (4, 96, 96), widths=widths, parts=["max-pool"])
-    pooled.load_state_dict(whole.state_dict())
-    assert pooled.features == 12 * 6 * 6
-    want = whole(images(4, 96, 96)).view(2, 12, 6, 2, 6, 2).amax(dim=(3, 5)).flatten(1)
-    torch.testing.assert_close(pooled(images(4, 96, 96)), want)
 
 
 def test_unknown_or_unfit_parts_are_refused_with_those_that_fit():

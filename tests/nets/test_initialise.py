@@ -44,12 +44,6 @@ def test_every_layer_of_an_encoder_becomes_orthogonal_and_xresnets_by_default():
     assert not any(layer.bias.any() for layer in convolutions(nature))
 
 
-def test_convolution_of_each_channel_alone_keeps_each_channels_size():
-    layer = nn.Conv2d(64, 64, 3, groups=64)
-    orthogonal(layer, gain=1.0)
-    torch.testing.assert_close(layer.weight.flatten(1).norm(dim=1), torch.ones(64))
-
-
 @pytest.mark.parametrize(("kind", "gates"), [(nn.GRU, 3), (nn.LSTM, 4)])
 def test_every_gate_is_orthogonal_by_itself(kind, gates):
     cells = kind(6, 4)
@@ -64,8 +58,6 @@ def test_actor_critic_starts_almost_indifferent():
     head = ActorCriticHead(32, actions=7)
     assert_orthogonal(head.policy.weight.detach(), 0.01)
     assert_orthogonal(head.value.weight.detach(), 1.0)
-    probs = head(torch.randn(5, 32))[0].softmax(dim=1)
-    torch.testing.assert_close(probs, torch.full((5, 7), 1 / 7), atol=0.02, rtol=0)
 
 
 def test_xavier_weights_fill_their_bounds_and_kaimings_keep_the_size_behind_a_relu():

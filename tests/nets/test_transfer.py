@@ -20,15 +20,12 @@ from retro_agents.run.config import replaced, to_dict
 IMAGE = (4, 84, 84)
 
 
-def checkpoint(folder, encoder):
-    net = {f"encoder.{key}": value for key, value in encoder.state_dict().items()}
-    save_checkpoint(
-        folder / "checkpoints",
-        agent="ppo2",
-        config={"encoder": "nature"},
-        counters={"env_steps": 1},
-        tensors={"net": net | {"head.policy.weight": torch.zeros(7, 512)}},
-    )
+def checkpoint(folder, *, part="encoder", **config):
+    """Saves a net with Nature's encoder as this part of it. config: that made it."""
+    encoder = make_encoder("nature", IMAGE).state_dict()
+    net = {f"{part}.{key}": value for key, value in encoder.items()}
+    counters = {"env_steps": 1}
+    save_checkpoint(folder, agent="ppo2", config=config, counters=counters, tensors={"net": net})
     return folder
 
 
@@ -50,18 +47,15 @@ def test_encoder_takes_the_convolutions_of_a_baselines_file_and_no_net_with_part
     ("name", "image"), [("data-efficient", IMAGE), ("nature", (1, 84, 84)), ("impala", IMAGE)]
 )
 def test_another_encoder_is_refused_by_name(tmp_path, name, image):
-    source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
+    source = checkpoint(tmp_path, encoder="nature")
     with pytest.raises(UserError, match="nature") as error:
         load_encoder(make_encoder(name, image), source, NetSettings())
     assert r"\n" not in str(error.value)
 
 
-def test_parts_without_weights_are_told_apart(tmp_path):
+def test_parts_without_weights_are_compared_in_any_order():
     parts = ({"encoder_parts": text} for text in ("shifted,attention", " attention, shifted"))
-    check_encoder(*parts, source="there")  # in any order
-    source = checkpoint(tmp_path, make_encoder("nature", IMAGE))
-    with pytest.raises(UserError, match="--encoder-parts"):
-        load_encoder(make_encoder("nature", IMAGE), source, NetSettings(encoder_parts="shifted"))
+    check_encoder(*parts, source="there")
 
 
 def test_parts_of_a_searched_net_are_those_of_its_agent(tmp_path):
@@ -126,7 +120,7 @@ def test_another_net_of_the_same_weights_is_refused_by_its_flag(tmp_path, theirs
     PPO2Agent.build(to_dict(theirs)).save(tmp_path)
     with pytest.raises(UserError, match=said):
         PPO2Agent.build(to_dict(ours)).load_weights(load_checkpoint(tmp_path))
-    if any(name in said for name in ("widths", "colour", "frames")):
+    if any(name in said for name in ("widths", "parts", "colour", "frames")):
         encoder = encoder_of(ours.net, ours.env.spec().observation_shape)
         with pytest.raises(UserError, match=said.replace("this run's", "this run")):
             load_encoder(encoder, tmp_path, ours.net, env=ours.env)
@@ -146,11 +140,8 @@ def test_one_value_function_of_two_is_that_of_the_rewards(tmp_path):
     "made", [{"encoder_parts": 5}, {"widths": [1]}, {"searched": 3}], ids=lambda made: min(made)
 )
 def test_a_strange_config_is_no_encoders(tmp_path, made):
-    weights = {f"encoder.{k}": v for k, v in make_encoder("nature", IMAGE).state_dict().items()}
-    counters = {"env_steps": 1}
-    save_checkpoint(tmp_path, agent="x", config=made, counters=counters, tensors={"net": weights})
     with pytest.raises(UserError, match="does not hold what its agent saves"):
-        load_encoder(make_encoder("nature", IMAGE), tmp_path, NetSettings())
+        load_encoder(make_encoder("nature", IMAGE), checkpoint(tmp_path, **made), NetSettings())
 
 
 def test_running_moments_follow_as_weights_do():
@@ -163,7 +154,6 @@ def test_running_moments_follow_as_weights_do():
 
 
 def test_checkpoint_without_an_encoder_is_refused(tmp_path):
-    counters, net = {"env_steps": 1}, {"other": torch.zeros(1)}
-    save_checkpoint(tmp_path, agent="jerk", config={}, counters=counters, tensors={"net": net})
+    source = checkpoint(tmp_path, part="others")
     with pytest.raises(UserError, match="no net with an encoder"):
-        load_encoder(make_encoder("nature", IMAGE), tmp_path, NetSettings())
+        load_encoder(make_encoder("nature", IMAGE), source, NetSettings())

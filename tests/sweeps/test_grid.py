@@ -26,7 +26,6 @@ from retro_agents.sweeps.grid import (
     agent_config,
     markdown,
     points,
-    read_grid,
     row_spreads,
     study_of,
     words_of,
@@ -40,8 +39,7 @@ def sweep(out, *more):
 
 
 def test_a_grid_is_all_combinations():
-    grid = read_grid(["gamma=0.1,0.9", "--widths=16,32;8"])
-    assert points(grid) == [
+    assert points(["gamma=0.1,0.9", "--widths=16,32;8"]) == [
         {"gamma": "0.1", "widths": "16,32"},
         {"gamma": "0.1", "widths": "8"},
         {"gamma": "0.9", "widths": "16,32"},
@@ -58,7 +56,7 @@ def test_a_grid_is_all_combinations():
 )
 def test_what_is_no_grid_is_refused(word, says):
     with pytest.raises(UserError, match=says):
-        read_grid([word])
+        points([word])
 
 
 def test_switches_become_flags_and_an_unknown_field_is_named():

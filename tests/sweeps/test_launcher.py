@@ -92,40 +92,24 @@ def test_cost_is_the_cpu_time_of_a_command_and_its_own(tmp_path):
     assert 0.2 <= seconds < 20.0
 
 
-def test_an_interrupt_ends_the_command_which_saves_first(tmp_path):
-    saving = "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit('saved'))"
-    run = [sys.executable, "-c", f"{saving}\nprint('here', flush=True)\ntime.sleep(60)"]
-    log = tmp_path / "log"
-
-    def interrupt():  # as Ray does it: no call is broken off
-        while "here" not in log.read_text():
-            time.sleep(0.01)
-        _thread.interrupt_main()
-
-    with log.open("w") as file, ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
-        pool.submit(interrupt)
-        ended(run, file)
-    assert "saved" in log.read_text()
-
-
-DEAF = """
-import signal, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-print("here", flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("interrupts", [False, True])
-def test_a_command_that_hears_no_signal_is_killed(tmp_path, monkeypatch, interrupts):
-    monkeypatch.setattr(processes, "GRACE", 0.2)
+@pytest.mark.parametrize(
+    ("saves", "interrupts"), [(True, True), (False, True), (False, False)], ids=str
+)
+def test_a_command_that_is_stopped_saves_first_or_is_killed(
+    tmp_path, monkeypatch, saves, interrupts
+):
+    if not saves:
+        monkeypatch.setattr(processes, "GRACE", 0.2)
+    hears = "lambda *_: sys.exit('saved')" if saves else "signal.SIG_IGN"
+    code = f"import signal, sys, time\nsignal.signal(signal.SIGTERM, {hears})"
+    command = [sys.executable, "-c", f"{code}\nprint('here', flush=True)\ntime.sleep(60)"]
     log, stopping = tmp_path / "log", threading.Event()
 
     def stop():
         while "here" not in log.read_text():
             time.sleep(0.01)
         if interrupts:
-            _thread.interrupt_main()
+            _thread.interrupt_main()  # as Ray does it: no call is broken off
         else:
             stopping.set()
 
@@ -133,8 +117,9 @@ def test_a_command_that_hears_no_signal_is_killed(tmp_path, monkeypatch, interru
     with log.open("w") as file, ThreadPoolExecutor(1) as pool:
         pool.submit(stop)
         with expected:
-            code, _ = ended([sys.executable, "-c", DEAF], file, stopping=stopping)
-            assert code == -signal.SIGKILL
+            exit_code, _ = ended(command, file, stopping=stopping)
+            assert exit_code == -signal.SIGKILL
+    assert ("saved" in log.read_text()) == saves
 
 
 def test_what_ctrl_c_does_not_reach_is_ended(study, tmp_path):

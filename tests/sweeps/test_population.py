@@ -16,7 +16,7 @@ import torch
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.folder import alone_in
-from retro_agents.sweeps.config import SweepConfig, check_same
+from retro_agents.sweeps.config import SweepConfig
 from retro_agents.sweeps.population import (
     WORST,
     begin,
@@ -138,13 +138,6 @@ def test_an_interrupted_population_says_so(tuned, tmp_path, capsys):
     assert "| a | 1 | 40 |" in capsys.readouterr().out
     tuned.pop()
     run(population("gamma=0.1:0.9", out=tmp_path, timesteps=40))
-
-
-def test_a_population_that_was_begun_otherwise_is_not_gone_on_with(tmp_path):
-    check_same(population("gamma=0.9:0.99", out=tmp_path), "population")
-    check_same(population("gamma=0.9:0.99", out=tmp_path, jobs=4), "population")
-    with pytest.raises(UserError, match=r"begun with pbt .*0\.9:0\.99.*another --out"):
-        check_same(population("gamma=0.1:0.2", out=tmp_path), "population")
 
 
 def test_a_population_is_trained_by_one_process_at_a_time(tmp_path, monkeypatch):

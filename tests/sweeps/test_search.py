@@ -157,7 +157,8 @@ def test_the_agents_own_runs_are_searched():
 
 def test_another_search_or_one_of_another_version_is_not_gone_on_with(played, refused):
     search_for("--trials", "1")
-    assert "was begun with search" in refused(search_for, space="gamma=0.2:0.9")
+    said = refused(search_for, space="gamma=0.2:0.9")
+    assert "was begun with search" in said and "another --out" in said
     path = search.Path("runs/search.json")
     store(path, {**read_result(path), "former": 1})
     assert "was begun with former 1" in refused(search_for, "--trials", "1")
