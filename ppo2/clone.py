@@ -166,13 +166,13 @@ class Student:
 
     def update(self, demonstrations: Demonstrations) -> dict[str, float]:
         """One step of Adam on steps drawn from all demonstrations -> metrics."""
-        config, net, device = self.config, self.agent.net, self.agent.device
+        config, device = self.config, self.agent.device
         set_rate(self.optimiser, config.learning_rate * (1.0 - self.updates / config.updates))
         obs, *targets = demonstrations.sample(config.batch_size, self.rng)
         images = torch.from_numpy(obs).to(device).contiguous(memory_format=torch.channels_last)
         actions, returns = (torch.from_numpy(target).to(device) for target in targets)
-        starts = torch.ones(len(obs), dtype=torch.bool, device=device)
-        logits, values, _ = net(images, state=self.agent.no_state(len(obs)), starts=starts)
+        seen = self.agent.outputs(images)
+        logits, values = seen["logits"], seen["value"]
         weights = action_weights(demonstrations.counts, balance=config.balance).to(device)
         policy_loss, value_loss = cloning_losses(logits, values, actions, returns, weights=weights)
         self.optimiser.zero_grad()
@@ -212,16 +212,14 @@ class Lessons:
         part = 2.0 * student.updates / self.config.updates
         return not self.demonstrations.full and self.demonstrations.size <= part * self.config.steps
 
+    @torch.no_grad()
     def play(self, student: Student) -> None:
         """One step of every row; the policy samples its actions."""
         rng, agent, rows = student.rng, student.agent, self.envs.num_envs
         advice = self.expert.actions(self.envs)
         known = advice != UNKNOWN
-        log_probs, _, _ = agent.evaluate(
-            torch.from_numpy(self.obs).to(agent.device),
-            state=agent.no_state(rows),
-            starts=torch.ones(rows, dtype=torch.bool, device=agent.device),
-        )
+        images = torch.from_numpy(self.obs).to(agent.device)
+        log_probs = agent.scores(images).log_softmax(dim=1)
         uniforms = torch.from_numpy(rng.random(rows, np.float32)).to(agent.device)
         own = sample_actions(log_probs, uniforms).cpu().numpy()
         drawn = rng.random(rows) < 1.0 / SPAN

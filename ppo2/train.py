@@ -9,10 +9,6 @@ torchrun --nproc-per-node 2 -m ppo2.train --preset joint --num-envs 8 --run-dir 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ppo2.config import PPO2Config
 from retro_agents.contract.envs import VectorEnv
@@ -23,10 +19,6 @@ from retro_agents.judging.periodic import judged
 from retro_agents.run.command_line import load_run_config
 from retro_agents.run.config import replaced
 from retro_agents.run.run import Run
-
-if TYPE_CHECKING:
-    from ppo2.training import Training
-    from retro_agents.run.distributed import Group
 
 PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, PPO2Config, presets=PRESETS, command="python -m ppo2.train")
@@ -54,26 +46,9 @@ def run(
         while run.goes_on():
             obs = collector.play(envs, obs, on_step=run.show)
             episodes = collector.ended_episodes()
-            values = learn(training, obs) if collector.rollout.full else {}
+            values = training.learn(obs) if collector.rollout.full else {}
             run.after(episodes, values)
     return training.agent
-
-
-def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
-    """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
-    config, collector = training.config, training.collector
-    batch, explained, bonuses = training.batch(obs)
-    epochs = collector.minibatches(
-        config.epochs, count=config.minibatches, length=config.sequence_steps
-    )
-    part = collector.part_of_run()
-    losses = training.learner.update(batch, epochs, part=part, chance=collector.chance)
-    imitated = training.imitate()
-    training.updates += 1
-    collector.begin_rollout()
-    own = {**losses, **imitated, **bonuses, "updates": training.updates}
-    metrics = {"explained_variance": explained, **own}
-    return metrics | collector.returns()
 
 
 def resolve(config: PPO2Config) -> PPO2Config:
@@ -83,9 +58,11 @@ def resolve(config: PPO2Config) -> PPO2Config:
     return replaced(config, num_envs=len(level_names(config.run.levels)), rotate_every=0)
 
 
-def make_envs(config: PPO2Config, group: "Group") -> VectorEnv:
+def make_envs(config: PPO2Config) -> VectorEnv:
     """This process's share of the environments, with the levels it would have in one alone."""
-    part = group.share(config.run.num_envs)
+    from retro_agents.run.distributed import Group  # brings PyTorch
+
+    part = Group().share(config.run.num_envs)
     share = part.stop - part.start
     if config.sequence_steps == config.rollout_steps > 1 and share % config.minibatches:
         raise UserError(
@@ -99,11 +76,11 @@ def make_envs(config: PPO2Config, group: "Group") -> VectorEnv:
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = resolve(parse(argv))
-    from retro_agents.run.distributed import Group, joined  # brings PyTorch
+    from retro_agents.run.distributed import joined  # brings PyTorch
 
     with joined(config.run.device) as device:
         config = replaced(config, device=device)
-        train(run, config, make_envs(config, Group()))
+        train(run, config, make_envs(config))
 
 
 if __name__ == "__main__":

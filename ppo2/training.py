@@ -87,6 +87,21 @@ class Training(OnPolicy):
         settings, count = self.config.run, self.config.num_checkpoints
         return -(-settings.timesteps // count) if count else settings.checkpoint_every
 
+    def learn(self, obs: NDArray[np.uint8]) -> dict[str, float]:
+        """Learns from the full rollout, which led to `obs`, and begins another. Returns metrics."""
+        config, collector = self.config, self.collector
+        batch, explained, bonuses = self.batch(obs)
+        epochs = collector.minibatches(
+            config.epochs, count=config.minibatches, length=config.sequence_steps
+        )
+        part, chance = collector.part_of_run(), collector.chance
+        losses = self.learner.update(batch, epochs, part=part, chance=chance)
+        imitated = self.imitate()
+        self.updates += 1
+        collector.begin_rollout()
+        own = {**losses, **imitated, **bonuses, "updates": self.updates}
+        return {"explained_variance": explained, **own, **collector.returns()}
+
     def batch(self, obs: NDArray[np.uint8]) -> tuple[Batch, float, dict[str, float]]:
         """The rollout to learn from, the explained share of its returns' variance, and metrics of
         bonuses and detours. obs: after the rollout."""

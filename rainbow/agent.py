@@ -82,7 +82,7 @@ class RainbowAgent(NetAgent[RainbowNet, RainbowConfig]):
         play = self.how(play)
         explore = play == "draw"
         noise = self.net.head.sample_noise(len(obs), self.device) if explore else None
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
+        with self.autocast():
             outputs = self.net(torch.from_numpy(obs).to(self.device), noise)
         values = q_values(outputs, self.z)
         if not explore:

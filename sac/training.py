@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from retro_agents.experience.actors import actor_seed
 from retro_agents.experience.off_policy import OffPolicy
-from retro_agents.nets.transfer import follow
-from retro_agents.run.checkpoint import Checkpoint
 from sac.agent import SACAgent, make_net
 from sac.config import SACConfig
 from sac.learner import Learner
@@ -30,8 +28,3 @@ class Training(OffPolicy):
         self.replay.cut(np.arange(self.num_envs))
         obs, _ = envs.reset(seed=actor_seed(self.config.run.seed, 0, self.env_steps))
         return obs
-
-    def take(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's weights."""
-        self.agent.load_weights(saved)
-        follow(self.learner.target, self.agent.net, rate=1.0)

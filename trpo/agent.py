@@ -1,8 +1,5 @@
 """The acting side of TRPO: pick actions, be saved, be loaded."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -33,10 +30,9 @@ class TRPONet(nn.Module):
         self.value = nn.Linear(hidden.out_features, 1)
         orthogonal(self.policy, gain=POLICY_GAIN)
         orthogonal(self.value, gain=VALUE_GAIN)
-        self.value_encoder: Encoder | None = None
-        self.value_hidden: nn.Linear | None = None
-        if critic is not None:
-            self.value_encoder, self.value_hidden = critic
+        self.value_encoder: Encoder | None
+        self.value_hidden: nn.Linear | None
+        self.value_encoder, self.value_hidden = critic or (None, None)
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """-> (logits, values)."""
@@ -82,14 +78,11 @@ def make_net(config: TRPOConfig) -> TRPONet:
 
 
 class TRPOAgent(PolicyAgent[TRPONet, TRPOConfig]):
-    """Acts by draws from its policy, unless its config or `play` says otherwise."""
+    """Acts by draws from its policy, unless its config or `play` says otherwise; always in fp32: in
+    bf16 a KL divergence of a hundredth is rounding error."""
 
     name, config_type = "trpo", TRPOConfig
     make_net = staticmethod(make_net)
-
-    def autocast(self) -> AbstractContextManager[Any]:
-        """All is fp32: in bf16 a KL divergence of a hundredth is rounding error."""
-        return nullcontext()
 
     def no_state(self, rows: int) -> Tensor:
         """The empty state of a net without recurrence, [rows,0]."""

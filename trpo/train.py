@@ -9,10 +9,6 @@ torchrun --nproc-per-node 2 -m trpo.train --preset fast --run-dir runs/two
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import Agent, OnCheckpoint
@@ -23,9 +19,6 @@ from retro_agents.run.command_line import load_run_config
 from retro_agents.run.config import replaced
 from retro_agents.run.run import Run
 from trpo.config import TRPOConfig
-
-if TYPE_CHECKING:
-    from trpo.training import Training
 
 PRESETS = Path(__file__).parent / "presets"
 parse = partial(load_run_config, TRPOConfig, presets=PRESETS, command="python -m trpo.train")
@@ -53,23 +46,9 @@ def run(
         while run.goes_on():
             obs = collector.play(envs, obs, on_step=run.show)
             episodes = collector.ended_episodes()
-            values = learn(training, obs) if collector.rollout.full else {}
+            values = training.learn(obs) if collector.rollout.full else {}
             run.after(episodes, values)
     return training.agent
-
-
-def learn(training: "Training", obs: NDArray[np.uint8]) -> dict[str, float]:
-    """Learn from the full rollout, which led to `obs`, and begin another -> metrics."""
-    config, collector = training.config, training.collector
-    rewards = collector.rewards(scaled=config.normalise_returns)
-    advantages, explained = training.advantages(obs, rewards)
-    batch = collector.rollout.batch(advantages)
-    epochs = collector.minibatches(config.epochs, count=config.minibatches)
-    losses = training.learner.update(batch, epochs)
-    training.updates += 1
-    collector.begin_rollout()
-    metrics = {"explained_variance": explained, **losses, "updates": training.updates}
-    return metrics | collector.returns()
 
 
 @command

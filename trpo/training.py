@@ -1,5 +1,8 @@
 """All that changes during a run of TRPO, and how it is saved and restored."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retro_agents.experience.on_policy import OnPolicy
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.seeding import seed_everything
@@ -20,3 +23,15 @@ class Training(OnPolicy):
         agent = TRPOAgent(net, config, device=str(device))
         super().__init__(agent, num_envs, return_gamma=config.gamma)
         self.learner = Learner(net, config, device=device, group=self.group)
+
+    def learn(self, obs: NDArray[np.uint8]) -> dict[str, float]:
+        """Learns from the full rollout, which led to `obs`, and begins another. Returns metrics."""
+        config, collector = self.config, self.collector
+        rewards = collector.rewards(scaled=config.normalise_returns)
+        advantages, explained = self.advantages(obs, rewards)
+        epochs = collector.minibatches(config.epochs, count=config.minibatches)
+        losses = self.learner.update(collector.rollout.batch(advantages), epochs)
+        self.updates += 1
+        collector.begin_rollout()
+        own = {**losses, "updates": self.updates}
+        return {"explained_variance": explained, **own, **collector.returns()}

@@ -4,19 +4,17 @@ Cases and aims: docs/contribute/benchmarks.md.
 """
 
 import importlib
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from pkgutil import resolve_name
 from typing import Any
 from unittest.mock import patch
 
 from lab.benchmarks import cases
 from lab.benchmarks.cases import BACKENDS, Options, Repeat, Row, Rows
-from lab.benchmarks.parts import TimeOver, cpu_with, preset_config
+from lab.benchmarks.parts import cpu_with, preset_config, run_until
 from lab.benchmarks.peers.stopwatch import LEVEL, Stopwatch
 from retro_agents.games.families import make_for
 
@@ -30,7 +28,7 @@ RUNS: dict[str, tuple[str, str, dict[str, object]]] = {
 PARTS = {
     "ppo2": {
         "acting": "retro_agents.experience.collector.Collector.act",
-        "learning": "ppo2.train.learn",
+        "learning": "ppo2.training.Training.learn",
     },
     "rainbow": {
         "acting": "rainbow.agent.RainbowAgent.act",
@@ -72,29 +70,20 @@ def whole(agent: str, preset: str, *, seconds: float, **flags: object) -> Row:
     package = importlib.import_module(f"{agent}.train")
     config = preset_config(package.parse, preset, **flags)
     envs: Any = make_for(config)
-    clock, shares, steps = Stopwatch(seconds, WARM_UP, cpu=cpu_with(envs.workers)), Shares(), 0
-    wait = shares.timed("environment")(envs.step_wait)
+    clock, shares = Stopwatch(seconds, WARM_UP, cpu=cpu_with(envs.workers)), Shares()
 
-    def step_wait(part: slice | None = None) -> Any:
-        nonlocal steps
-        found = wait(part)
-        steps += len(found[0])
-        if steps % BLOCK == 0:
-            if clock.tick(BLOCK):
-                raise TimeOver
-            if clock.began == steps:
-                shares.spent.clear()
-        return found
+    def over(steps: int) -> bool:
+        done = steps % BLOCK == 0 and clock.tick(BLOCK)
+        if clock.began == steps:
+            shares.spent.clear()
+        return done
 
     envs.step_async = shares.timed("environment")(envs.step_async)
-    envs.step_wait = step_wait
+    envs.step_wait = shares.timed("environment")(envs.step_wait)
     with ExitStack() as stack:
-        stack.enter_context(closing(envs))
         for part, place in PARTS[agent].items():
             stack.enter_context(patch(place, shares.timed(part)(resolve_name(place))))
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        with suppress(TimeOver):
-            package.run(envs, config, Path(folder) / "run")
+        run_until(over, package.run, envs, config)
     return {**clock.result(), **shares.of(clock.end[0] - clock.start[0])}
 
 
@@ -106,8 +95,7 @@ def run_here(case: str, options: Options) -> Row:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     """Medians per case, then native over emulator, by the clock and by CPU time."""
-    pairs = [(f"{name}-native", f"{name}-emulator") for name in RUNS]
-    ratios = [(native, native, emulator, None) for native, emulator in pairs]
+    ratios = [(f"{name}-native", f"{name}-emulator", None) for name in RUNS]
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios)]
     return [*rows, *cases.ratio_rows(repeats, ratios, cpu=True)]
 

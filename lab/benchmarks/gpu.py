@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ppo2.train import learn, make_envs, parse
+from ppo2.train import make_envs, parse
 from ppo2.training import Training
 from retro_agents.ground.errors import Parser, UserError, command
 from retro_agents.ground.results import write_result
-from retro_agents.run.distributed import Group
 
 BRAMBLE = [
     *("--preset", "pretrain", "--levels", "bramble-train", "--precision", "bf16"),
@@ -57,7 +56,7 @@ def measure(flags: list[str], *, seconds: float, run_dir: str) -> dict[str, floa
     collector, random = training.collector, np.random.default_rng(0)
     spans: list[list[float]] = []
     torch.cuda.reset_peak_memory_stats()
-    with closing(make_envs(config, Group())) as envs:
+    with closing(make_envs(config)) as envs:
         seen = training.start(None, envs)
 
         def play() -> None:
@@ -76,7 +75,7 @@ def measure(flags: list[str], *, seconds: float, run_dir: str) -> dict[str, floa
 
         begin = time.perf_counter()
         while len(spans) < 6 or time.perf_counter() - begin < seconds:
-            spans.append([seconds_of(play), seconds_of(lambda: learn(training, seen))])
+            spans.append([seconds_of(play), seconds_of(lambda: training.learn(seen))])
             spans[-1] += [seconds_of(act), seconds_of(step)]
     playing, learning, acting, stepping = np.median(np.array(spans[3:]), axis=0).tolist()
     steps, each = collector.steps_per_rollout, 8 * config.run.num_envs

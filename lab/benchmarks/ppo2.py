@@ -18,7 +18,7 @@ from lab.benchmarks.cases import Options, Repeat, Row, Rows
 from lab.benchmarks.parts import cpu_with, env_only, make_envs, preset_config, run_until
 from lab.benchmarks.peers.stopwatch import WORKERS, Stopwatch
 from ppo2.config import PPO2Config
-from ppo2.train import learn, parse, run
+from ppo2.train import parse, run
 from ppo2.training import Training
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.run.run import Run
@@ -32,14 +32,14 @@ CASES = [
     *(f"{peer}-{threads}" for peer in PEERS for threads in cases.THREADS),
 ]
 FP32_AIM = 1.7
-RATIOS: list[tuple[str, str, str, float | None]] = [
-    ("ppo2", "ppo2-", "sb3_usual-", FP32_AIM if SUFFIX else 2.5),
-    ("ppo2_fp32", "ppo2-fp32-", "sb3_usual-", FP32_AIM),
-    ("ppo2", "ppo2-", "sb3-", None),
-    ("ppo2_fp32", "ppo2-fp32-", "sb3-", None),
+RATIOS: list[tuple[str, str, float | None]] = [
+    ("ppo2-", "sb3_usual-", FP32_AIM if SUFFIX else 2.5),
+    ("ppo2-fp32-", "sb3_usual-", FP32_AIM),
+    ("ppo2-", "sb3-", None),
+    ("ppo2-fp32-", "sb3-", None),
 ]
-"""Name, cases, the cases in the denominator (the fastest of each), and the aim."""
-RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("_fp32"))]
+"""Cases, the cases in the denominator (the fastest of each), and the aim."""
+RATIOS = [ratio for ratio in RATIOS if not (SUFFIX and ratio[0].endswith("-fp32-"))]
 BOUND_AIM = 0.85
 ROLLOUT_STEPS, MINIBATCHES, EPOCHS = 128, 4, 3
 ROWS = WORKERS * ROLLOUT_STEPS
@@ -53,7 +53,7 @@ class Cycles(Stopwatch):
         super().__init__(seconds, 2 * ROWS, cpu=cpu_with(pids))
 
     def mark(self) -> bool:
-        """Called when a rollout begins; True once two or more cycles have filled the time."""
+        """Called at the same place of each cycle; True once two or more have filled the time."""
         return self.tick(ROWS) and self.steps >= self.warm_up + 2 * ROWS
 
 
@@ -95,14 +95,14 @@ def whole_and_parts(seconds: float, **setting: Any) -> Row:
         while len(cycles) < 3 or time.perf_counter() - begin < seconds:
             marks = [time.perf_counter()]
             obs = training.collector.play(envs, obs, on_step=run.show)
-            run.after(training.collector.ended_episodes(), learn(training, obs))
+            run.after(training.collector.ended_episodes(), training.learn(obs))
             marks.append(time.perf_counter())
             for _ in range(ROLLOUT_STEPS):
                 obs, *_ = envs.step(random.integers(0, 7, WORKERS))
             marks.append(time.perf_counter())
             act_alone(training, obs, random)
             marks.append(time.perf_counter())
-            learn(training, obs)
+            training.learn(obs)
             marks.append(time.perf_counter())
             cycles.append(np.diff(marks))
     spans = np.array(cycles[1:])
@@ -121,9 +121,7 @@ def end_to_end(seconds: float, **setting: Any) -> Row:
     config = shared_config(**setting)
     envs = make_envs(config.env)
     cycles = Cycles(seconds, envs.workers)
-    # Marked at the first wait of each rollout: always one step late.
-    waits = itertools.cycle(range(ROLLOUT_STEPS * config.act_parts))
-    run_until(lambda: next(waits) == 0 and cycles.mark(), run, envs, config)
+    run_until(lambda steps: steps % ROWS == 0 and cycles.mark(), run, envs, config)
     return cycles.result()
 
 
@@ -136,9 +134,7 @@ def run_here(case: str, options: Options) -> Row:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     rows = [*cases.median_cases(repeats), *cases.ratio_rows(repeats, RATIOS)]
-    rows += cases.ratio_rows(
-        repeats, [(name, above, below, None) for name, above, below, _ in RATIOS], cpu=True
-    )
+    rows += cases.ratio_rows(repeats, [(ours, peer, None) for ours, peer, _ in RATIOS], cpu=True)
     for setting in SETTINGS:
         values = [repeat.get(f"parts-{setting}", {}).get("of_bound") for repeat in repeats]
         rows += cases.median_row({"ratio": f"ppo2-{setting}/bound"}, values, at_least=BOUND_AIM)

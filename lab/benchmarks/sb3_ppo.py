@@ -31,7 +31,6 @@ from retro_agents.nets.actor_critic import ORTHOGONAL, make_actor_critic
 from retro_agents.nets.encoders import encoder_of
 from retro_agents.nets.settings import NetSettings
 from retro_agents.run.config import flat, replaced, to_dict
-from retro_agents.run.distributed import Group
 from retro_agents.run.folder import Reports, reports
 
 LACKING: dict[str, Any] = {
@@ -191,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says."""
     config = resolve(parse(argv))
     settings(config)
-    train(run, config, make_envs(config, Group()))
+    train(run, config, make_envs(config))
 
 
 if __name__ == "__main__":

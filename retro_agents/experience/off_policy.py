@@ -110,7 +110,8 @@ class OffPolicy(RunState):
 
     def take(self, saved: Checkpoint) -> None:
         """Takes a checkpoint's weights, for the target too."""
-        raise NotImplementedError
+        self.agent.load_weights(saved)
+        self.learner.target.load_state_dict(self.agent.net.state_dict())
 
     def count(
         self, rows: int, episodes: Sequence[dict[str, Any]], *, first: int = 0

@@ -29,22 +29,14 @@ def test_stream_is_philox_of_run_generation_pair_and_block():
     assert drawn == slow
 
 
-def test_noise_is_normal_and_depends_on_its_key_alone():
-    noise = Noise(5, 80_040)
-    ahead = noise.whole(2, 9)
-    for pair in range(3):
-        noise.whole(2, pair)
-    np.testing.assert_array_equal(noise.whole(2, 9), ahead)
-    np.testing.assert_array_equal(noise.block(2, 9, 1), ahead[BLOCK : 2 * BLOCK])
-    noise = Noise(1, 3_304)
-    draws = np.stack([noise.whole(0, pair) for pair in range(300)])
-    assert draws.shape == (300, 3_304) and draws.dtype == np.float32
-    assert abs(draws.mean()) < 0.01 and abs(draws.var() - 1.0) < 0.02
-    assert np.abs(draws.mean(axis=0)).max() < 0.4  # 6 standard errors of 300
-    assert abs(np.corrcoef(draws[0], draws[1])[0, 1]) < 0.15
-    keys = [(0, 0, 0, 0), *np.eye(4, dtype=int).tolist()]
-    drawn = {stream(*key, block=block).standard_normal() for *key, block in keys}
-    assert len(drawn) == 5
+def test_noise_is_that_of_its_pairs_streams_block_by_block():
+    size = 4 * BLOCK + 40
+    noise = Noise(5, size)
+    assert noise.blocks == 5
+    streams = [stream(5, 2, 9, block=number) for number in range(5)]
+    drawn = [rng.standard_normal(BLOCK, np.float32) for rng in streams]
+    np.testing.assert_array_equal(noise.whole(2, 9), np.concatenate(drawn)[:size])
+    np.testing.assert_array_equal(noise.block(2, 9, 1), drawn[1])
 
 
 PLAN = Plan(seed=4, generation=6, pairs=3, slots=(2, 5), evaluates=True)

@@ -13,7 +13,7 @@ from retro_agents.games.families import make
 from retro_agents.games.retro.make import make_env
 from retro_agents.run.config import replaced
 from tests.agents.tiny import images
-from tests.es.lanes import LEVELS, Lanes
+from tests.es.lanes import LEVELS, Lanes, Start
 from tests.es.test_agent import ppo2, rainbow
 
 
@@ -55,11 +55,11 @@ def plan_of(levels, *, pairs=1):
     return Plan(seed=3, generation=0, pairs=pairs, slots=levels, evaluates=True)
 
 
-def play(envs, config, plan, levels=LEVELS):
+def play(envs, config, plan):
     """The records of a generation's episodes, and how many steps their rows took."""
     torch.manual_seed(0)
     agent = ESAgent.start(replaced(config, sigma=1.0))
-    rows = Rows(envs, agent, noise=Noise(0, len(agent.theta)), levels=levels)
+    rows = Rows(envs, agent, noise=Noise(0, len(agent.theta)), levels=LEVELS)
     records, steps = rows.play(plan, World(), theta=agent.theta, budget=0)
     return np.sort(records, order="task"), steps
 
@@ -79,13 +79,15 @@ def test_returns_are_the_games_whatever_scale_rewards_have(quick):
     assert plain["total"].any()
 
 
-def test_a_pair_plays_its_level_with_sigma_times_its_noise_added_and_subtracted(quick, monkeypatch):
+def test_a_pair_plays_its_level_and_chance_with_sigma_times_its_noise_and_its_opposite(
+    quick, monkeypatch
+):
     agent, envs, given = ESAgent.start(replaced(quick, sigma=0.5)), Lanes(1), []
     rows = Rows(envs, agent, noise=Noise(0, len(agent.theta)), levels=LEVELS)
     monkeypatch.setattr(rows.members, "put", lambda row, theta: given.append(theta))
     plan = Plan(seed=3, generation=2, pairs=1, slots=(1,), evaluates=False)
     rows.play(plan, World(), theta=agent.theta, budget=0)
-    assert [start.level for start in envs.begun] == [1, 1]
+    assert envs.begun == 2 * [Start(1, plan.episode_seed(plan.task(0)))]
     moved = [theta - agent.theta for theta in given if (theta != agent.theta).any()]
     noise = 0.5 * Noise(0, len(agent.theta)).whole(2, 0)
     np.testing.assert_allclose(moved, [noise, -noise], atol=1e-6)

@@ -121,20 +121,6 @@ def test_rows_that_cannot_begin_a_level_go_on_in_other_episodes(corridor, quick,
     assert len(set(map(tuple, seeds))) == 2 and seeds[-1] != seeds[0]
 
 
-def test_pair_meets_the_same_level_and_chance(quick, tmp_path):
-    envs = Lanes(1)
-    config = replaced(quick, timesteps=1, levels_per_generation=0)
-    run(envs, config, tmp_path / "run")
-    begun = envs.begun
-    assert len(begun) == 2 + 4 * 2
-    for pair in range(4):
-        first, second = begun[2 + 2 * pair : 4 + 2 * pair]
-        assert first == second and first.level == pair % 2
-    assert len({start.seed for start in begun}) == 2 + 4
-    members = read_columns(tmp_path / "run/episodes.csv")["env"].tolist()
-    assert members == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
-
-
 def test_metrics_are_those_of_the_episodes(quick, tmp_path):
     config = replaced(quick, timesteps=700, levels_per_generation=0, evaluate_every=2)
     run(Lanes(1), config, tmp_path / "run")

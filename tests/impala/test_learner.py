@@ -14,17 +14,17 @@ RECURRENT = {"recurrent": "lstm", "recurrent_hidden": 8}
 CPU = torch.device("cpu")
 
 
-def made(config, seed=0):
+def made(config):
     """A net and a batch for it."""
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     net = make_actor_critic(config)
     state = 0 if net.core is None else net.core.state_size
-    return net, sequences(4, image=(36, 36, 4), state=state, seed=seed)
+    return net, sequences(4, image=(36, 36, 4), state=state)
 
 
-def learned(config, *, threads=1, part=0.0):
+def learned(config, *, threads=1):
     net, batch = made(config)
-    metrics = Learner(net, config, device=CPU, threads=threads).update(batch, part=part)
+    metrics = Learner(net, config, device=CPU, threads=threads).update(batch, part=0.0)
     return net, metrics
 
 
@@ -142,16 +142,11 @@ def test_changed_images_are_learned_from_but_for_those_that_only_their_values_ar
     np.testing.assert_array_equal(seen[0].cut_obs, batch.cut_obs)
 
 
-def test_gradients_are_clipped_and_rate_and_entropy_follow_their_points():
+def test_gradients_are_clipped_to_the_norm():
     config = replaced(TINY, gradient_norm=1e-9, optimiser_epsilon=1.0)
     net, metrics = learned(config)
     assert metrics["gradient_norm"] > 1e-3  # as it was before
     assert_same_weights(net, made(config)[0], rtol=0, atol=1e-7)
-    points = {"learning_rate": 4e-4, "learning_rate_schedule": "0:1,1:0.5"}
-    assert learned(replaced(TINY, **points), part=0.5)[1]["learning_rate"] == pytest.approx(3e-4)
-    points = {"entropy_weight": 0.4, "entropy_schedule": "0:1,1:0.5"}
-    scheduled, _ = learned(replaced(TINY, **points), part=0.5)
-    assert_same_weights(scheduled, learned(replaced(TINY, entropy_weight=0.3))[0], rtol=1e-6)
 
 
 def test_bf16_learns_nearly_the_same_and_not_quite():

@@ -66,5 +66,5 @@ def test_every_test_that_is_due_is_made(tmp_path, monkeypatch, batch_size):
 def test_torchs_draws_go_on_where_a_run_with_actors_is_resumed(tmp_path):
     train("impala", tmp_path)
     saved = load_checkpoint(tmp_path)
-    Training(tiny("impala", "--resume", "--actors", "1"), 1).restore(saved, None)
+    Training(tiny("impala", "--resume", "--actors", "1")).restore(saved, None)
     assert rng_state() == saved.state["rng"]

@@ -45,20 +45,12 @@ def test_weights_are_cast_once_for_all_calls_within_one_autocast():
 def test_values_are_no_coarser_in_bf16_than_what_the_last_layer_sees():
     """As numbers of bf16 they would be a multiple of 0.25 at 40."""
     torch.manual_seed(0)
-    agents = {
-        precision: PPO2Agent(make_actor_critic(config), config)
-        for precision in ("bf16", "fp32")
-        for config in [replaced(SMALL, precision=precision)]
-    }
-    agents["bf16"].net.load_state_dict(agents["fp32"].net.state_dict())
-    images = torch.randint(256, (32, 4, 84, 84), dtype=torch.uint8)
-    rows = {"state": agents["fp32"].no_state(32), "starts": torch.ones(32, dtype=torch.bool)}
-    values = {}
-    for precision, agent in agents.items():
-        torch.nn.init.constant_(agent.net.head.value.bias, 40.0)
-        values[precision] = agent.evaluate(images, **rows)[1]
-    assert values["bf16"].unique().numel() == values["fp32"].unique().numel() == 32
-    torch.testing.assert_close(values["bf16"], values["fp32"], rtol=0.0, atol=0.1)
+    config = replaced(SMALL, precision="bf16")
+    agent = PPO2Agent(make_actor_critic(config), config)
+    torch.nn.init.constant_(agent.net.head.value.bias, 40.0)
+    images, starts = torch.randint(256, (32, 4, 84, 84)).byte(), torch.ones(32, dtype=torch.bool)
+    _, values, _ = agent.evaluate(images, state=agent.no_state(32), starts=starts)
+    assert values.dtype == torch.float32 and values.unique().numel() == 32
 
 
 @pytest.mark.parametrize("has", [True, False], ids=["with bf16", "without"])

@@ -11,23 +11,31 @@ GAMMA, STEPS = 0.9, 6
 FLAGS = "--self-imitation 1 --rollout-steps 6 --minibatches 2"
 
 
-def memory(size, num_envs=2):
+def memory(size):
     flags = [*FLAGS.split(), "--self-imitation-size", size, "--gamma", GAMMA]
-    return Imitation(tiny("ppo2", *flags), num_envs)
+    return Imitation(tiny("ppo2", *flags), 2)
 
 
-def rollouts(count, *, num_envs=2, seed=0):
-    """Rollouts whose step number k, over all of them, shows frames of the number k."""
-    rng = np.random.default_rng(seed)
-    made = Rollout(STEPS, num_envs, image=(4, 36, 36), device=torch.device("cpu"))
+def rollouts(count):
+    """Rollouts of two environments; step number k, over all rollouts, shows frames of k."""
+    rng = np.random.default_rng(0)
+    made = Rollout(STEPS, 2, image=(4, 36, 36), device=torch.device("cpu"))
     for start in range(0, count * STEPS, STEPS):
         made.obs[:] = (torch.arange(start, start + STEPS) % 256)[:, None, None, None, None]
-        made.actions[:] = torch.from_numpy(rng.integers(7, size=(STEPS, num_envs)))
-        made.values[:] = torch.from_numpy(rng.normal(size=(STEPS, num_envs)).astype(np.float32))
-        made.rewards[:] = rng.normal(size=(STEPS, num_envs))
-        made.ended[:] = rng.random((STEPS, num_envs)) < 0.15
-        made.terminated[:] = made.ended & (rng.random((STEPS, num_envs)) < 0.5)
+        made.actions[:] = torch.from_numpy(rng.integers(7, size=(STEPS, 2)))
+        made.values[:] = torch.from_numpy(rng.normal(size=(STEPS, 2)).astype(np.float32))
+        made.rewards[:] = rng.normal(size=(STEPS, 2))
+        made.ended[:] = rng.random((STEPS, 2)) < 0.15
+        made.terminated[:] = made.ended & (rng.random((STEPS, 2)) < 0.5)
         yield made
+
+
+def remembering(*flags, scale=1.0):
+    """Training of two environments that remembers four rollouts."""
+    training = Training(tiny("ppo2", *FLAGS.split(), *flags), 2)
+    for rollout in rollouts(4):
+        training.imitation.remember(rollout, scale=scale)
+    return training
 
 
 def test_steps_of_ended_episodes_are_held_with_their_returns_and_gains():
@@ -79,10 +87,7 @@ def test_rewards_are_cut_where_those_that_values_learn_are():
 
 
 def test_a_minibatch_may_have_fewer_steps_than_there_are_threads():
-    flags = [*FLAGS.split(), "--torch-threads", "5", "--microbatches", "2"]
-    training = Training(tiny("ppo2", *flags), 2)
-    for rollout in rollouts(4):
-        training.imitation.remember(rollout, scale=1.0)
+    training = remembering("--torch-threads", "5", "--microbatches", "2")
     batch, returns = training.imitation.draw(3)
     assert (training.learner.imitate(batch, returns + np.float32(9.0)) > 0.0).all()
 
@@ -113,9 +118,7 @@ def test_losses_are_those_of_the_paper():
 
 @pytest.mark.parametrize("flags", ["", "--noisy", "--rnd 0.1 --rnd-values two"])
 def test_only_actions_that_returned_more_than_expected_are_learned(flags):
-    training = Training(tiny("ppo2", *FLAGS.split(), "--learning-rate", "1e-3", *flags.split()), 2)
-    for rollout in rollouts(4):
-        training.imitation.remember(rollout, scale=1.0)
+    training = remembering("--learning-rate", "1e-3", *flags.split())
     batch, _ = training.imitation.draw(32)
 
     def chances():
@@ -133,10 +136,7 @@ def test_only_actions_that_returned_more_than_expected_are_learned(flags):
 @pytest.mark.parametrize("flags", ["", "--torch-threads 2 --microbatches 2"])
 def test_a_step_goes_against_the_gradient_of_the_weighted_mean_loss(flags):
     adam = "--learning-rate 0.1 --adam-epsilon 0.5 --gradient-norm 0 --convolution-l2 0.1"
-    words = f"{FLAGS.replace('-imitation 1', '-imitation 0.7')} {adam} {flags}".split()
-    training = Training(tiny("ppo2", *words), 2)
-    for rollout in rollouts(4):
-        training.imitation.remember(rollout, scale=1.0)
+    training = remembering(*f"--self-imitation 0.7 {adam} {flags}".split())
     batch, _ = training.imitation.draw(12)
     net, returns = training.agent.net, np.linspace(-1.0, 3.0, 12, dtype=np.float32)
     before = [weights.detach().clone() for weights in net.parameters()]
@@ -160,11 +160,9 @@ def test_a_step_goes_against_the_gradient_of_the_weighted_mean_loss(flags):
 
 
 def test_steps_are_learned_in_the_scale_of_the_values_and_drawn_by_their_new_gains(monkeypatch):
-    training, told = Training(tiny("ppo2", *FLAGS.split(), "--epochs", 1), 2), []
-    held, learner, scale = training.imitation, training.learner, training.collector.return_scale
-    scale.moments[:] = 10.0, 0.0, 40.0  # a deviation of 2
-    for rollout in rollouts(4):
-        held.remember(rollout, scale=2.0)
+    training, told = remembering("--epochs", 1, scale=2.0), []
+    held = training.imitation
+    training.collector.return_scale.moments[:] = 10.0, 0.0, 40.0  # a deviation of 2
 
     def imitate(batch, returns):
         np.testing.assert_allclose(returns, held.returns[batch.indices] / 2.0, rtol=1e-6)
@@ -174,7 +172,7 @@ def test_steps_are_learned_in_the_scale_of_the_values_and_drawn_by_their_new_gai
         return np.full(len(returns), float(len(told)), np.float32)
 
     monkeypatch.setattr(held, "remember", lambda *_, **__: None)
-    monkeypatch.setattr(learner, "imitate", imitate)
+    monkeypatch.setattr(training.learner, "imitate", imitate)
     assert training.imitate() == {"imitation_gain": 2.5}  # of 1, 2, 3 and 4
     assert [len(indices) for indices in told] == [6] * 4
     wanted = {index: gain for gain, rows in enumerate(told, 1) for index in rows.tolist()}

@@ -93,15 +93,11 @@ def test_checkpoints_are_evenly_spread_and_stay(tmp_path):
     assert steps == [*spread, 144, 192]
 
 
-def test_returns_of_the_last_episodes_and_the_time_are_logged(tmp_path):
+def test_the_return_of_the_last_episodes_is_logged(tmp_path):
     train("ppo2", tmp_path, "--timesteps", "240")
     rows, episodes = (read_columns(tmp_path / name) for name in ("metrics.csv", "episodes.csv"))
     last = episodes["r"][episodes["step"] <= rows["step"][-1]][-100:]
     assert rows["mean_return"][-1] == pytest.approx(last.mean())
-    assert (rows["min_return"][-1], rows["max_return"][-1]) == (last.min(), last.max())
-    timing = read_columns(tmp_path / "timing.csv")
-    assert timing["step"].tolist() == rows["step"].tolist()
-    assert (np.diff(timing["seconds"]) > 0).all()
 
 
 def test_a_recurrent_net_learns_from_whole_rollouts(tmp_path):

@@ -14,7 +14,6 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from ppo2.config import PPO2Config
-from ppo2.train import learn
 from ppo2.training import Training
 from retro_agents.run.config import replaced
 from retro_agents.run.optimiser import Adam
@@ -79,7 +78,7 @@ def waits(config):
                         (np.zeros(len(cut)), flags, cut, infos), levels=levels, part=part
                     )
             acting = mode.taken()
-            learn(training, obs)
+            training.learn(obs)
     return acting, mode.taken()
 
 

@@ -6,7 +6,6 @@ import torch
 
 from rainbow.train import parse, run
 from rainbow.training import Training
-from retro_agents.experience.replay import Replay
 from retro_agents.ground.errors import UserError
 from retro_agents.run.config import replaced
 from tests.agents.tiny import tiny
@@ -73,31 +72,19 @@ def test_a_run_starts_from_a_share_of_the_weights(trained):
             torch.testing.assert_close(tensor, wanted, msg=name)
 
 
-@pytest.mark.parametrize("steps", [0, 100])
-def test_importance_weights_grow_to_their_last_exponent(corridor, tmp_path, monkeypatch, steps):
-    drawn, sample = [], Replay.sample
-
-    def spied(replay, batch_size, *, beta, rng):
-        drawn.append(beta)
-        return sample(replay, batch_size, beta=beta, rng=rng)
-
-    monkeypatch.setattr(Replay, "sample", spied)
-    config = replaced(QUICK, priority_beta=0.4, priority_beta_final=0.8, priority_beta_steps=steps)
-    run(corridor(2), config, tmp_path / "run")
-    assert drawn == sorted(drawn)
-    assert drawn[0] == pytest.approx(0.4 + 0.4 * QUICK.learning_starts / (steps or 200), abs=0.04)
-    assert drawn[-1] == pytest.approx(0.8, abs=0.02)
-    assert (drawn[len(drawn) // 2] == 0.8) == bool(steps)
-
-
-def test_the_learning_rate_follows_its_points(monkeypatch):
-    points = {"learning_rate": 4e-4, "learning_rate_schedule": "0:1,1:0.5"}
-    training, rates = Training(replaced(QUICK, **points), 2), []
+@pytest.mark.parametrize(
+    ("steps", "exponents"), [(0, [0.4, 0.6, 0.8, 0.8]), (100, [0.4, 0.8, 0.8, 0.8])]
+)
+def test_rate_and_importance_weights_follow_the_run(monkeypatch, steps, exponents):
+    rate = {"learning_rate": 4e-4, "learning_rate_schedule": "0:1,1:0.5"}
+    weights = {"priority_beta": 0.4, "priority_beta_final": 0.8, "priority_beta_steps": steps}
+    training, found = Training(replaced(QUICK, **rate, **weights), 2), []
     (own,) = training.learner.optimiser.param_groups
-    monkeypatch.setattr(training, "learn", lambda *, beta: rates.append(own["lr"]))
+    monkeypatch.setattr(training, "learn", lambda *, beta: found.append((own["lr"], beta)))
     for training.env_steps in (0, 100, 200, 202):  # of 200
         training.update()
-    assert rates == pytest.approx([4e-4, 3e-4, 2e-4, 2e-4])
+    assert [lr for lr, _ in found] == pytest.approx([4e-4, 3e-4, 2e-4, 2e-4])
+    assert [beta for _, beta in found] == pytest.approx(exponents)
 
 
 def test_exploration_falls_and_the_target_is_copied_by_the_steps(corridor, tmp_path, monkeypatch):

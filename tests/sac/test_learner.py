@@ -129,16 +129,17 @@ def test_every_parameter_learns_in_bf16():
         assert not torch.equal(parameter, before[name]), name
 
 
-def test_values_are_no_coarser_in_bf16_than_what_the_last_layers_see():
+def test_outputs_are_no_coarser_in_bf16_than_what_the_last_layers_see():
     """As numbers of bf16 they would be a multiple of 0.25 at 40."""
     torch.manual_seed(0)
     net = make_net(SMALL)
-    for critic in net.critics:
-        torch.nn.init.constant_(critic[-1].bias, 40.0)
-    features = torch.rand(32, net.critics[0][0].in_features)
+    for head in (*net.critics, net.policy):
+        torch.nn.init.constant_(head[-1].bias, 40.0)
+    features = torch.rand(32, net.policy[0].in_features)
     with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
-        values = net.q_values(features)
-    assert values.dtype == torch.float32 and values[0, :, 0].unique().numel() == 32
+        found = [*net.q_values(features), net.logits(features)]
+    for outputs in found:
+        assert outputs.dtype == torch.float32 and outputs[:, 0].unique().numel() == 32
 
 
 @pytest.mark.gpu

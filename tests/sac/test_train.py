@@ -1,5 +1,6 @@
 from retro_agents.experience.replay import Replay
 from retro_agents.run.checkpoint import load_checkpoint
+from sac.training import Training
 from tests.agents.tiny import train
 from tests.conftest import Corridor
 
@@ -20,12 +21,9 @@ def test_a_run_goes_on_in_new_episodes_where_environments_save_no_states(tmp_pat
 
 
 def test_importance_weights_have_the_exponent_of_the_config(tmp_path, monkeypatch):
-    drawn, sample = set(), Replay.sample
-
-    def spied(replay, batch_size, *, beta, rng):
-        drawn.add(beta)
-        return sample(replay, batch_size, beta=beta, rng=rng)
-
-    monkeypatch.setattr(Replay, "sample", spied)
+    drawn, learn = set(), Training.learn
+    monkeypatch.setattr(
+        Training, "learn", lambda self, *, beta: drawn.add(beta) or learn(self, beta=beta)
+    )
     train("sac", tmp_path, "--prioritised", "--priority-beta", 0.7, envs=Corridor(2))
     assert drawn == {0.7}

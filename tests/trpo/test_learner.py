@@ -3,10 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 import trpo.learner
-from retro_agents.experience.rollouts import minibatches
 from retro_agents.run.config import replaced
 from tests.trpo.test_train import QUICK
 from trpo.agent import LogPolicy, make_net
@@ -42,22 +40,6 @@ def test_conjugate_gradients_solve_what_numpy_solves():
     target = chance(12, seed=1)
     found = conjugate_gradients(lambda v: matrix @ v, target, steps=100)
     np.testing.assert_allclose(found, np.linalg.solve(matrix, target), rtol=1e-4, atol=1e-5)
-
-
-def test_the_product_is_by_the_explicit_fisher_matrix():
-    """F = mean over rows of sum over actions of pi grad log pi grad log pi^T."""
-    torch.manual_seed(0)
-    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3), nn.LogSoftmax(1)).double()
-    images, parameters = chance(6, 3), list(net.parameters())
-    fisher = torch.zeros(31, 31, dtype=torch.float64)
-    for row in images:
-        for log_prob in net(row[None])[0]:
-            slope = flat(torch.autograd.grad(log_prob, parameters, retain_graph=True))
-            fisher += log_prob.exp().detach() * torch.outer(slope, slope) / len(images)
-    for seed in range(3):
-        vector = chance(31, seed=seed)
-        found = fisher_vector_product(net, images, vector)
-        np.testing.assert_allclose(found, fisher @ vector, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +108,7 @@ def all_log_probs(net, batch):
 
 
 def dealt(training):
-    config, collector = training.config, training.collector
-    count = config.minibatches
-    return [minibatches(collector.rngs, collector.rollout.steps, count=count)]
+    return training.collector.minibatches(1, count=training.config.minibatches)
 
 
 def test_a_natural_step_keeps_to_the_bound_and_improves_the_surrogate(corridor):

@@ -11,7 +11,7 @@ from stable_baselines3 import PPO
 from lab.benchmarks import sb3_ppo
 from ppo2.agent import load
 from ppo2.config import PPO2Config
-from ppo2.train import learn, parse
+from ppo2.train import parse
 from ppo2.training import Training
 from retro_agents.contract.sb3 import SB3VecEnv
 from retro_agents.experience.return_scale import ReturnScale
@@ -123,7 +123,7 @@ def test_one_update_has_the_gradients_of_ours(corridor):
     with torch.no_grad():
         last = model.policy.predict_values(torch.from_numpy(obs))
     model.rollout_buffer.compute_returns_and_advantage(last_values=last, dones=dones)
-    learn(training, obs)
+    training.learn(obs)
     model.train()
     for theirs, ours in sb3_ppo.pairs(model, net):
         for one, other in zip(theirs.parameters(), ours.parameters(), strict=True):
