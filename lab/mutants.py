@@ -28,10 +28,10 @@ import yaml
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.ranges import Natural, Positive, Seed
 from retro_agents.ground.results import ROOT, commit, machine, read_result, store
+from retro_agents.run.agents import AGENTS
 from retro_agents.run.command_line import parse_command
 
 STORED, BY_HAND = ROOT / "lab/mutants.json", ROOT / "lab/mutants.yaml"
-AGENTS = ("es", "impala", "jerk", "ppo2", "rainbow", "sac", "trpo")
 RUNS, CONFIGS = "tests/agents/test_train.py", "tests/agents/test_contract.py"
 
 

@@ -6,18 +6,13 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from retro_agents.run.agents import AGENTS
+
 PAGES = {
     "README.md": "index.md",
     "retro_agents/studio/README.md": "studio.md",
     "CONTRIBUTING.md": "contribute/index.md",
-    "rainbow/README.md": "agents/rainbow.md",
-    "ppo2/README.md": "agents/ppo2.md",
-    "jerk/README.md": "agents/jerk.md",
-    "es/README.md": "agents/es.md",
-    "trpo/README.md": "agents/trpo.md",
-    "impala/README.md": "agents/impala.md",
-    "sac/README.md": "agents/sac.md",
-    "lsh_memory/README.md": "agents/lsh_memory.md",
+    **{f"{name}/README.md": f"agents/{name}.md" for name in (*AGENTS, "lsh_memory")},
     "retro_agents/README.md": "contribute/architecture.md",
     "retro_agents/contract/README.md": "reference/contract.md",
     "retro_agents/ground/README.md": "contribute/architecture.md",

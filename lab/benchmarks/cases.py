@@ -27,8 +27,8 @@ Row = dict[str, Any]
 Repeat = dict[str, Row]
 """Case -> what was measured, once."""
 Rows = list[Row]
-Ratios = Sequence[tuple[str, str, str, float | None]]
-"""Name, prefix of its cases, prefix of the cases in the denominator, and the aim."""
+Ratios = Sequence[tuple[str, str, float | None]]
+"""A case or the prefix NAME- of cases, the same of the denominator, and the aim."""
 Options = argparse.Namespace
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -230,12 +230,17 @@ def quotient(
     return float(found[0] / found[1])
 
 
+def label_of(cases: str) -> str:
+    """How a ratio names a case, or the cases that begin so: NAME-fp32- is NAME_fp32."""
+    return cases.rstrip("-").replace("-", "_") if cases.endswith("-") else cases
+
+
 def ratio_rows(repeats: Sequence[Repeat], ratios: Ratios, *, cpu: bool = False) -> Rows:
     """Quotients within repeats; cpu: CPU time per step of the second cases over the first ones',
     each of the cheapest case."""
     rows: Rows = []
-    for name, above, below, aim in ratios:
-        other = below.rstrip("-")
+    for above, below, aim in ratios:
+        name, other = label_of(above), label_of(below)
         label = {"ratio": f"{other}_cpu/{name}_cpu" if cpu else f"{name}/{other}"}
         kinds: Any = (below, above, "cpu_ms_per_step") if cpu else (above, below)
         values = [quotient(repeat, *kinds, best=min if cpu else max) for repeat in repeats]

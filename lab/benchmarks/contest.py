@@ -106,7 +106,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     pairs += [(f"record_{k}", f"remote_{k}") for k in LEVELS_AT_A_TIME]
     pairs += [(f"remote_{k}", "remote_1") for k in LEVELS_AT_A_TIME[1:]]
     aims = {("remote_1", "local_1"): AIM}
-    ratios = [(one, one, other, aims.get((one, other))) for one, other in pairs]
+    ratios = [(one, other, aims.get((one, other))) for one, other in pairs]
     return [*cases.median_cases(repeats), *cases.ratio_rows(repeats, ratios)]
 
 

@@ -29,18 +29,18 @@ RULES = {"scenario": "contest", "inttype": kind_of(GAME), **SHOWN}
 OTHER = "Airstriker-Genesis-v0"
 EMULATED = EnvConfig(backend="emulator")
 RATIOS = [
-    ("ours_1", "ours_1", "bare_1", 0.85),
-    ("ours_8", "ours_8", "bare_8", None),
-    ("ours_8", "ours_8", "sb3_8", 1.5),
-    ("bare_1", "bare_1", "airstriker_1", 1.0),
-    ("native_1", "native_1", "ours_1", 12.0),
-    ("native_64", "native_64", "ours_1", None),
-    ("native_64_2", "native_64_2", "ours_8", 20.0),
-    ("native_64", "native_64", "procgen_64", None),
-    ("native_64_2", "native_64_2", "procgen_64_2", None),
-    ("native_64_2", "native_64_2", "sb3_8", None),
+    ("ours_1", "bare_1", 0.85),
+    ("ours_8", "bare_8", None),
+    ("ours_8", "sb3_8", 1.5),
+    ("bare_1", "airstriker_1", 1.0),
+    ("native_1", "ours_1", 12.0),
+    ("native_64", "ours_1", None),
+    ("native_64_2", "ours_8", 20.0),
+    ("native_64", "procgen_64", None),
+    ("native_64_2", "procgen_64_2", None),
+    ("native_64_2", "sb3_8", None),
 ]
-"""Name, case, the case in the denominator, and the aim."""
+"""Case, the case in the denominator, and the aim."""
 
 
 def pads() -> np.ndarray:

@@ -171,7 +171,7 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     *_, lengths = (repeat.get("ranks-1", {}).pop(LENGTHS, None) for repeat in repeats)
     rows = cases.median_cases(repeats)
     for n in RANKS:
-        rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"ranks-{n}", f"env-{n}", AIM)])
+        rows += cases.ratio_rows(repeats, [(f"ranks-{n}", f"env-{n}", AIM)])
     both = [cases.quotient(repeat, "ranks-2", "ranks-1") for repeat in repeats]
     halves = [None if value is None else value / 2 for value in both]
     rows += cases.median_row({"ratio": "ranks-2/(2 ranks-1)"}, halves, at_least=AIM)

@@ -103,15 +103,19 @@ class TimeOver(Exception):  # noqa: N818 - it is no error
 
 
 def run_until(
-    over: Callable[[], bool], run: Callable[[Any, Any, Path], Any], envs: Any, config: Any
+    over: Callable[[int], bool], run: Callable[[Any, Any, Path], Any], envs: Any, config: Any
 ) -> None:
-    """A trainer's own loop on `envs`, until `over`, called at each wait for workers, is true."""
-    wait = envs.step_wait
+    """A trainer's own loop on `envs`, until `over` is true, which is called after each step of some
+    of them with the agent steps so far."""
+    wait, steps = envs.step_wait, 0
 
     def step_wait(part: slice | None = None) -> Any:
-        if over():
+        nonlocal steps
+        found = wait(part)
+        steps += len(found[0])
+        if over(steps):
             raise TimeOver
-        return wait(part)
+        return found
 
     envs.step_wait = step_wait
     with closing(envs), suppress(TimeOver), tempfile.TemporaryDirectory() as folder:

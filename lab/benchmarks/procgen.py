@@ -81,7 +81,7 @@ def measure(wanted: list[str], options: Options) -> Repeat:
 
 def table(repeats: list[Repeat], options: Options) -> Rows:
     ratios = [
-        (f"ppo2-{precision}", f"ppo2-{precision}", peer, aims[precision])
+        (f"ppo2-{precision}", peer, aims[precision])
         for peer, aims in AIMS.items()
         for precision in PRECISIONS
     ]

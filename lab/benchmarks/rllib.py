@@ -55,13 +55,10 @@ def run_here(case: str, options: Options) -> Row:
     """Run an agent's `train.run` unchanged, in this process."""
     agent, threads = case.split("-")
     config = shared_config(agent, int(threads))
-    clock, block, played = Stopwatch(options.seconds, WARM_UP[agent]), block_of(config), 0
+    clock, block = Stopwatch(options.seconds, WARM_UP[agent]), block_of(config)
 
-    def over() -> bool:
-        nonlocal played
-        done = played > 0 and played % block == 0 and clock.tick(block)
-        played += config.run.num_envs
-        return done
+    def over(steps: int) -> bool:
+        return steps % block == 0 and clock.tick(block)
 
     run_until(over, import_module(f"{agent}.train").run, make_for(config), config)
     return clock.result()
@@ -88,8 +85,8 @@ def table(repeats: list[Repeat], options: Options) -> Rows:
     rows = cases.median_cases(repeats)
     for agent in AGENTS:
         ours, peer = f"{agent}-", f"rllib_{agent}-"
-        rows += cases.ratio_rows(repeats, [(agent, ours, peer, AIM)])
-        rows += cases.ratio_rows(repeats, [(agent, ours, peer, None)], cpu=True)
+        rows += cases.ratio_rows(repeats, [(ours, peer, AIM)])
+        rows += cases.ratio_rows(repeats, [(ours, peer, None)], cpu=True)
     return rows
 
 

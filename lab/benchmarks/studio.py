@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from http.cookiejar import CookieJar
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +25,7 @@ import msgspec
 from lab.benchmarks import cases
 from lab.benchmarks.backends import BLOCK, WARM_UP
 from lab.benchmarks.cases import Options, Repeat, Row, Rows
-from lab.benchmarks.parts import TimeOver, cpu_seconds, cpu_with, preset_config
+from lab.benchmarks.parts import cpu_seconds, cpu_with, preset_config, run_until
 from retro_agents.games.families import make_for
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.results import ROOT
@@ -109,19 +109,17 @@ def windows(count: int, blocks: int, runs: Path) -> list[Window]:
 
     flags = {"levels": "bramble-train", "backend": "native", "torch_threads": 1}
     config = preset_config(parse, "fast", **flags)
-    envs: Any = make_for(config)
-    wait, cpu, found = envs.step_wait, cpu_with(envs.workers), list[Window]()
-    steps, begin = 0, (0.0, 0.0)
+    found, begin = list[Window](), (0.0, 0.0)
 
-    with closing(envs), studio(runs, watched=True) as (process, _):
+    with studio(runs, watched=True) as (process, _):
+        envs: Any = make_for(config)
+        cpu = cpu_with(envs.workers)
 
-        def step_wait(part: slice | None = None) -> Any:
-            nonlocal steps, begin
-            result = wait(part)
-            steps += len(result[0])
+        def over(steps: int) -> bool:
+            nonlocal begin
             block, rest = divmod(steps - WARM_UP, BLOCK)
             if rest or block < 0:
-                return result
+                return False
             at, now = block % (SETTLE + blocks), (time.perf_counter(), cpu())
             if at == SETTLE:
                 begin = now
@@ -129,14 +127,12 @@ def windows(count: int, blocks: int, runs: Path) -> list[Window]:
                 if block:
                     found.append((now[0] - begin[0], now[1] - begin[1]))
                 if len(found) == count:
-                    raise TimeOver
+                    return True
                 watches = len(found) % 4 in (1, 2)
                 os.killpg(process.pid, signal.SIGCONT if watches else signal.SIGSTOP)
-            return result
+            return False
 
-        envs.step_wait = step_wait
-        with suppress(TimeOver):
-            run(envs, config, runs / "run")
+        run_until(over, lambda envs, config, _: run(envs, config, runs / "run"), envs, config)
     return found
 
 

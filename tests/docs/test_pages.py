@@ -100,29 +100,33 @@ def folder_made(line: str) -> tuple[str, str] | None:
     return "/".join(filter(None, ("runs", *default.groups()))), command
 
 
-def test_a_folder_is_made_by_one_command(monkeypatch):
-    """Who reads two pages may run the commands of both: a folder is never overwritten."""
+@pytest.fixture
+def shell_lines(monkeypatch):
+    """All lines of commands on the pages and in the READMEs."""
     monkeypatch.syspath_prepend(ROOT / "docs")
     from extension.links import PAGES as READMES
 
     others = [BLOCK.findall((ROOT / name).read_text(encoding="utf-8")) for name in READMES]
+    return [
+        line
+        for language, code in itertools.chain(*PAGES.values(), *others)
+        if language in ("", "sh", "bash")
+        for line in code.replace("\\\n", " ").splitlines()
+    ]
+
+
+def test_a_folder_is_made_by_one_command(shell_lines):
+    """Who reads two pages may run the commands of both: a folder is never overwritten."""
     made = defaultdict(set)
-    for language, code in itertools.chain(*PAGES.values(), *others):
-        if language in ("", "sh", "bash"):
-            for line in code.replace("\\\n", "").splitlines():
-                if folder := folder_made(line):
-                    made[folder[0]].add(folder[1])
+    for folder, command in filter(None, map(folder_made, shell_lines)):
+        made[folder].add(command)
     assert made and not [commands for commands in made.values() if len(commands) > 1]
 
 
-def test_folders_of_the_reader_are_quoted():
+def test_folders_of_the_reader_are_quoted(shell_lines):
     """Their paths may have spaces."""
-    bare = []
-    for language, code in itertools.chain(*PAGES.values()):
-        if language in ("sh", "bash"):
-            unquoted = re.sub(r'"[^"\n]*"', '""', code)
-            bare += re.findall(r".*\$\{?(?:PWD|OUT)\b.*", unquoted)
-    assert not bare
+    unquoted = (re.sub(r'"[^"]*"', '""', line) for line in shell_lines)
+    assert not [line for line in unquoted if re.search(r"\$\{?(?:PWD|OUT)\b", line)]
 
 
 def test_the_readmes_ten_lines(monkeypatch, tmp_path):
@@ -174,22 +178,15 @@ def test_a_commands_flags_are_known(line, flag, monkeypatch):
     assert flag in known and f"{flag}x" not in known
 
 
-def test_flags_exist(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    from extension.links import PAGES as READMES
-
-    others = [BLOCK.findall((ROOT / name).read_text(encoding="utf-8")) for name in READMES]
+def test_flags_exist(shell_lines):
     wrong = []
-    for language, code in itertools.chain(*PAGES.values(), *others):
-        if language not in ("", "sh", "bash"):
-            continue
-        for line in code.replace("\\\n", " ").splitlines():
-            words: list[str] = []
-            with contextlib.suppress(ValueError):  # an apostrophe in a remark
-                words = shlex.split(line, comments=True)
-            known = flags_of(words)
-            own = words[: words.index("--")] if "--" in words else words
-            start = next((i for i, w in enumerate(own) if w.endswith((".train", "master.py"))), 0)
-            used = {word.partition("=")[0] for word in own[start:] if word.startswith("--")}
-            wrong += [line] if known is not None and not used <= known else []
+    for line in shell_lines:
+        words: list[str] = []
+        with contextlib.suppress(ValueError):  # an apostrophe in a remark
+            words = shlex.split(line, comments=True)
+        known = flags_of(words)
+        own = words[: words.index("--")] if "--" in words else words
+        start = next((i for i, w in enumerate(own) if w.endswith((".train", "master.py"))), 0)
+        used = {word.partition("=")[0] for word in own[start:] if word.startswith("--")}
+        wrong += [line] if known is not None and not used <= known else []
     assert not wrong

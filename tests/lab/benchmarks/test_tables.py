@@ -7,13 +7,9 @@ import pytest
 from lab.benchmarks import backends, lsh_memory, ppo2, rainbow, rllib
 
 RAINBOW = {  # the parts of one setting: an update of 8 + 2 ms, all else 1 ms
-    "replay": {
-        "sample_and_update_ms": 2.0,
-        "sample_and_update_cpu_ms": 2.0,
-        "add_8_ms": 1.0,
-        "add_8_cpu_ms": 1.0,
-        "bytes_per_transition": 7100.0,
-    },
+    "replay": {"bytes_per_transition": 7100.0}
+    | dict.fromkeys(("sample_and_update_ms", "sample_and_update_cpu_ms"), 2.0)
+    | dict.fromkeys(("add_8_ms", "add_8_cpu_ms"), 1.0),
     "env": {"steps_per_second": 2000.0, "workers_cpu_ms": 5.0, "main_cpu_ms": 1.0},
     "learner-bf16-1": dict.fromkeys(("update_ms", "update_cpu_ms"), 8.0)
     | dict.fromkeys(("act_8_ms", "act_8_cpu_ms"), 1.0),
@@ -31,8 +27,8 @@ def speeds(**cases):
     return {c.replace("_", "-"): dict(zip(names, v, strict=True)) for c, v in cases.items()}
 
 
-def ratio(name, value, **aim):
-    return {"ratio": name, "value": value, "all": [value], **aim}
+def row_of(name, value, *, kind="ratio", **aim):
+    return {kind: name, "value": value, "all": [value], **aim}
 
 
 @pytest.mark.parametrize(
@@ -43,26 +39,21 @@ def ratio(name, value, **aim):
             [RAINBOW],
             [
                 {"case": "qrdqn-1", "steps_per_second": 50.0, "cpu_ms_per_step": 6.0},
-                {
-                    "limit": "replay bytes_per_transition",
-                    "value": 7100.0,
-                    "all": [7100.0],
-                    "at_most": 7300.0,
-                },
-                ratio("rainbow/qrdqn", 2.0, at_least=2.5),  # of the faster of both
+                row_of("replay bytes_per_transition", 7100.0, kind="limit", at_most=7300.0),
+                row_of("rainbow/qrdqn", 2.0, at_least=2.5),  # of the faster of both
             ],
         ),
         (
             ppo2,
             [{"parts-fp32-2": {"of_bound": part}} for part in (0.8, 0.9, 0.7)],
-            [{**ratio("ppo2-fp32-2/bound", 0.8, at_least=0.85), "all": [0.8, 0.9, 0.7]}],
+            [{**row_of("ppo2-fp32-2/bound", 0.8, at_least=0.85), "all": [0.8, 0.9, 0.7]}],
         ),
         (
             backends,
             [speeds(jerk_mutating_native=(900.0, 1.0), jerk_mutating_emulator=(300.0, 4.0))],
             [
-                ratio("jerk-mutating-native/jerk-mutating-emulator", 3.0),
-                ratio("jerk-mutating-emulator_cpu/jerk-mutating-native_cpu", 4.0),
+                row_of("jerk-mutating-native/jerk-mutating-emulator", 3.0),
+                row_of("jerk-mutating-emulator_cpu/jerk-mutating-native_cpu", 4.0),
             ],
         ),
         (
@@ -72,19 +63,15 @@ def ratio(name, value, **aim):
                 | {"rllib_sac-1": {"steps_per_second": 5.0, "cpu_ms_per_step": 160.0}}
                 | {"rllib_sac-2": {"steps_per_second": 6.0, "cpu_ms_per_step": 200.0}}
             ],
-            [ratio("sac/rllib_sac", 5.0, at_least=3.0), ratio("rllib_sac_cpu/sac_cpu", 4.0)],
+            [row_of("sac/rllib_sac", 5.0, at_least=3.0), row_of("rllib_sac_cpu/sac_cpu", 4.0)],
         ),
         (
             lsh_memory,
             [{"scan-1000": SEARCH, f"scan-{LARGEST}": SEARCH | {"query_us": 120.0}}],
             [
                 {"case": "scan", "added": 1000, **SEARCH},
-                {
-                    "limit": "scan query_us",
-                    "value": 120.0,
-                    "all": [120.0],
-                    "at_most": 150.0,  # at the largest size only
-                },
+                # At the largest size only.
+                row_of("scan query_us", 120.0, kind="limit", at_most=150.0),
             ],
         ),
     ],
