@@ -30,18 +30,21 @@ def knowing():
     return made
 
 
+def seen(envs):
+    """Where the game of each row stands."""
+    rows = map(envs.row, range(envs.num_envs))
+    return [Status.of(part.games.variables(index)) for part, index in rows]
+
+
 def test_what_is_read_from_a_row_is_what_the_search_sees():
     simulator, plan = Simulator([ACT]), oracle.read_proof(NAME)
     envs = make_vec(LEVELS, num_envs=2, config=EnvConfig(stick_probability=0.0))
     envs.reset(seed=0)
     status = simulator.start(NAME)
     for action in plan[:-1]:
-        for row in range(2):
-            part, index = envs.row(row)
-            assert Status.of(part.games.variables(index)) == status
+        assert seen(envs) == [status] * 2
         status = simulator.play((action,))[0]
         envs.step(np.full(2, action))
-    envs.close()
 
 
 def test_it_does_what_the_robust_oracle_does(knowing):
@@ -52,15 +55,11 @@ def test_it_does_what_the_robust_oracle_does(knowing):
     for _ in range(150):
         advice = knowing.actions(envs)
         actions = np.where(advice == UNKNOWN, oracle.RIGHT, advice)
-        seen: list[Status] = []
-        for row in range(3):
-            part, index = envs.row(row)
-            seen.append(Status.of(part.games.variables(index)))
-        assert [player(s) for player, s in zip(players, seen, strict=True)] == actions.tolist()
+        followed = [player(s) for player, s in zip(players, seen(envs), strict=True)]
+        assert followed == actions.tolist()
         _, _, terminated, truncated, _ = envs.step(actions)
         for row in np.flatnonzero(terminated | truncated):
             players[row] = robust.follower(library)
-    envs.close()
 
 
 def test_effort_makes_a_way_of_fewer_actions():

@@ -12,29 +12,30 @@ from retro_agents.contract.envs import ended_episodes
 
 ID = "retro_agents:BrambleDash/test-v0"
 SMALL = {"image_height": 20, "image_width": 24, "episode_steps": 5}
+RIGHT = np.ones(2, int)
 
 
-def made(mode, **settings):
-    return gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode, **{**SMALL, **settings})
+def begun(mode, **settings):
+    """Two rows in that mode, at the start of their first episodes."""
+    envs = gymnasium.make_vec(ID, num_envs=2, autoreset_mode=mode, **{**SMALL, **settings})
+    envs.reset(seed=1)
+    return envs
 
 
 def test_next_step_gives_the_last_observation_and_then_the_first_of_the_next_level():
-    envs, same = made("NextStep"), made("SameStep")
-    for one in (envs, same):
-        one.reset(seed=1)
-    right = np.ones(2, int)
+    envs, same = begun("NextStep"), begun("SameStep")
     for _ in range(5):
-        obs, _, _, truncated, infos = envs.step(right)
-        begun, *_, theirs = same.step(right)
+        obs, _, _, truncated, infos = envs.step(RIGHT)
+        following, *_, theirs = same.step(RIGHT)
     assert truncated.all() and "final_obs" not in infos
     assert ended_episodes(infos) == ended_episodes(theirs) and len(ended_episodes(theirs)) == 2
     np.testing.assert_array_equal(obs, np.stack(theirs["final_obs"]))
     assert list(infos["episode_record"]["l"]) == [5, 5]
-    obs, rewards, _, truncated, infos = envs.step(right)
-    np.testing.assert_array_equal(obs, begun)
+    obs, rewards, _, truncated, infos = envs.step(RIGHT)
+    np.testing.assert_array_equal(obs, following)
     assert not truncated.any() and not rewards.any() and envs.unwrapped.levels == same.levels
     for _ in range(5):
-        *_, truncated, infos = envs.step(right)
+        *_, truncated, infos = envs.step(RIGHT)
     assert truncated.all() and list(infos["episode_record"]["l"]) == [5, 5]
 
 
@@ -43,17 +44,15 @@ def test_ended_episodes_are_found_in_gymnasiums_own_vector_environments_too():
     rows = [partial(gymnasium.make, ID, **settings) for settings in lengths]
     envs = SyncVectorEnv(rows, autoreset_mode="SameStep")
     envs.reset(seed=1)
-    right = np.ones(2, int)
-    told = [ended_episodes(envs.step(right)[-1]) for _ in range(6)]
+    told = [ended_episodes(envs.step(RIGHT)[-1]) for _ in range(6)]
     found = [{one["env"]: one["l"] for one in ended} for ended in told]
     assert found == [{}, {0: 2}, {1: 3}, {0: 2}, {}, {0: 2, 1: 3}]
 
 
 def test_next_step_skips_no_level_that_a_reset_begins_anew():
-    envs = made("NextStep")
-    envs.reset(seed=1)
+    envs = begun("NextStep")
     for _ in range(6):  # the last one begins the next episode
-        envs.step(np.ones(2, int))
+        envs.step(RIGHT)
     levels = list(envs.unwrapped.levels)
     envs.reset()
     assert envs.unwrapped.levels == levels
@@ -63,25 +62,23 @@ def test_next_step_skips_no_level_that_a_reset_begins_anew():
     "given", [{}, {"options": {"reset_mask": np.array([True, True])}}, {"seed": [None, 7]}]
 )
 def test_disabled_waits_for_the_caller(given):
-    envs = made("Disabled")
-    envs.reset(seed=1)
+    envs = begun("Disabled")
     first = list(envs.unwrapped.levels)
     for _ in range(5):
-        envs.step(np.ones(2, int))
+        envs.step(RIGHT)
     levels = list(envs.unwrapped.levels)
     with pytest.raises(ResetNeeded, match=r"rows \[0, 1\] have ended"):
-        envs.step(np.ones(2, int))
+        envs.step(RIGHT)
     envs.reset(**given)
     seeded = "seed" in given  # which begins the second row's levels anew
     assert envs.unwrapped.levels == [levels[0], first[1] if seeded else levels[1]]
-    assert not envs.step(np.ones(2, int))[3].any()
+    assert not envs.step(RIGHT)[3].any()
 
 
 def test_a_row_that_is_not_reset_keeps_its_last_observation():
-    envs = made("Disabled")
-    envs.reset(seed=1)
+    envs = begun("Disabled")
     for _ in range(5):
-        last = envs.step(np.ones(2, int))[0].copy()
+        last = envs.step(RIGHT)[0].copy()
     obs, _ = envs.reset(options={"reset_mask": [True, False]})
     np.testing.assert_array_equal(obs[1], last[1])
     assert (obs[0] != last[0]).any()
@@ -89,6 +86,5 @@ def test_a_row_that_is_not_reset_keeps_its_last_observation():
 
 def test_a_step_that_begins_an_episode_reports_none():
     """Beneath, it plays a step, with which an episode of a single one ends."""
-    envs = made("NextStep", episode_steps=1)
-    envs.reset(seed=1)
-    assert [len(ended_episodes(envs.step(np.ones(2, int))[-1])) for _ in range(4)] == [2, 0, 2, 0]
+    envs = begun("NextStep", episode_steps=1)
+    assert [len(ended_episodes(envs.step(RIGHT)[-1])) for _ in range(4)] == [2, 0, 2, 0]

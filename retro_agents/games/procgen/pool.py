@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retro_agents.contract.envs import Infos
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.games import EXPLORATION
 from retro_agents.ground.errors import UserError
@@ -90,15 +89,14 @@ class Pool:
         self.on_its_way = rows
         self.envs.send(actions.astype(np.int32), self.ids(rows))
 
-    def receive(self) -> tuple[Ints, NDArray[np.uint8], NDArray, NDArray, NDArray, Infos]:
+    def receive(self) -> tuple[Ints, NDArray[np.uint8], NDArray, NDArray, NDArray, NDArray]:
         """Wait for the step. Returns rows [k], in order, frames [k,3,64,64], rewards, terminated,
-        truncated and infos, each [k]."""
-        frames, rewards, terminated, truncated, infos = self.envs.recv()
+        truncated and whether the level was completed, each [k]."""
+        *columns, infos = self.envs.recv()
         self.on_its_way = None
-        ids, facts = infos["env_id"], {"prev_level_complete": infos["prev_level_complete"]}
-        if (np.diff(ids) < 0).any():  # EnvPool does not promise the order
-            order = np.argsort(ids)
-            frames, rewards, ids = frames[order], rewards[order], ids[order]
-            terminated, truncated = terminated[order], truncated[order]
-            facts = {name: values[order] for name, values in facts.items()}
-        return self.rows[ids], frames, rewards, terminated, truncated, facts
+        columns += [infos["prev_level_complete"].astype(bool)]
+        rows = self.rows[infos["env_id"]]
+        if (np.diff(rows) < 0).any():  # EnvPool does not promise the order
+            order = np.argsort(rows)
+            rows, *columns = (values[order] for values in (rows, *columns))
+        return rows, *columns

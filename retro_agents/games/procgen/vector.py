@@ -132,7 +132,7 @@ class ProcgenVectorEnv(VectorBase):
         """Collect a pool's step, if one is under way, and begin new episodes after ended ones."""
         if pool.on_its_way is None:
             return
-        rows, frames, rewards, terminated, truncated, facts = pool.receive()
+        rows, frames, rewards, terminated, truncated, completed = pool.receive()
         if self.config.timeouts == "end":
             terminated, truncated = terminated | truncated, np.zeros_like(truncated)
         self.frames.add(rows, frames)
@@ -142,7 +142,7 @@ class ProcgenVectorEnv(VectorBase):
         over = terminated | truncated
         if not over.any():
             return
-        ended, finished = rows[over], facts["prev_level_complete"][over].astype(bool)
+        ended, finished = rows[over], completed[over]
         finals = self.frames.observations(ended)
         for row, final, whole in zip(ended.tolist(), finals, finished.tolist(), strict=True):
             episode = self.episode(row, finished=whole)

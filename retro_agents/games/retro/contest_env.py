@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,10 @@ def metadata_of(frame_skip: int) -> dict[str, Any]:
     return {**METADATA, "render_fps": FRAMES_PER_SECOND / frame_skip}
 
 
-def fold(buttons: np.ndarray) -> int:
+def fold(buttons: np.ndarray | Sequence[int]) -> int:
     """Buttons [n] of 0 or 1 -> one number, lowest bit first."""
-    return int.from_bytes(np.packbits(buttons != 0, bitorder="little").tobytes(), "little")
+    held = np.packbits(np.asarray(buttons) != 0, bitorder="little")
+    return int.from_bytes(held.tobytes(), "little")
 
 
 class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -50,7 +51,6 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         screen = self.emulator.screen()
         self.observation_space = gymnasium.spaces.Box(0, 255, screen.shape, np.uint8)
         self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
-        self.folded: dict[bytes, int] = {}
         self.held: int | None = None
         self.reset_error = "call reset() before the first step"
         self.on_frame: Callable[[], object] | None = None
@@ -80,11 +80,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         reset, or after close."""
         if self.reset_error:
             raise ResetNeeded(self.reset_error)
-        key = action.tobytes()
-        mask = self.folded.get(key)
-        if mask is None:
-            mask = self.folded[key] = fold(action)
-        reward, done = self.run(mask)
+        reward, done = self.run(fold(action))
         return self.emulator.screen(), reward, done, False, self.info()
 
     def run(self, mask: int) -> tuple[float, bool]:

@@ -64,6 +64,7 @@ SETTINGS = np.dtype(
     ],
     align=True,
 )
+BYTE = np.dtype("u1")
 LINE = np.dtype(
     [
         ("count", "<u4"),
@@ -226,7 +227,7 @@ class Games:
         loaded = 0
         for pack in cartridge.packs:
             place = self.call("allocate", len(pack))
-            self.view(place, np.dtype("u1"), len(pack))[:] = np.frombuffer(pack, np.uint8)
+            self.view(place, BYTE, len(pack))[:] = np.frombuffer(pack, np.uint8)
             loaded = self.call("load", place)
         if loaded != len(cartridge.acts):
             raise UserError(
@@ -248,12 +249,9 @@ class Games:
         settings = self.settings = self.view(self.call("settings_at"), SETTINGS, 1)[0]
         self.game = self.view(settings["game"], cartridge.game, count)
         channels, *size = spec.observation_shape
-        shape = (count, channels * pictures, *size)
-        observations = self.view(settings["observations"], np.dtype("u1"), int(np.prod(shape)))
-        self.observations = observations.reshape(shape)
-        state_bytes = int(settings["state_bytes"])
-        self.states = self.view(settings["states"], np.dtype("u1"), count * state_bytes)
-        self.states = self.states.reshape(count, state_bytes)
+        shape = count, channels * pictures, *size
+        self.observations = self.view(settings["observations"], BYTE, *shape)
+        self.states = self.view(settings["states"], BYTE, count, int(settings["state_bytes"]))
         self.advance = quick_call(self.store, self.exports["step"])
         self.load_art()
         for index in range(count):
@@ -273,11 +271,11 @@ class Games:
         function: Any = self.exports[name]
         return function(self.store, *arguments)
 
-    def view(self, place: int, dtype: np.dtype, count: int) -> np.ndarray:
+    def view(self, place: int, dtype: np.dtype, *shape: int) -> np.ndarray:
         """A view of the memory at `place`, which never moves."""
         memory: Any = self.exports["memory"]
         whole = np.ctypeslib.as_array(memory.data_ptr(self.store), (memory.data_len(self.store),))
-        return whole[int(place) : int(place) + count * dtype.itemsize].view(dtype)
+        return np.ndarray(shape, dtype, whole, int(place))
 
     def step(self, first: int, end: int) -> None:
         """Step the games from `first` to before `end`, by the actions in `game`."""
@@ -299,8 +297,7 @@ class Games:
     def screen(self, index: int) -> np.ndarray:
         """A game's picture: uint8 [224, 320, 3], a new array."""
         self.call("rgb", int(index))
-        picture = self.view(self.settings["rgb"], np.dtype("u1"), 224 * 320 * 3)
-        return picture.reshape(224, 320, 3).copy()
+        return self.view(self.settings["rgb"], BYTE, 224, 320, 3).copy()
 
     def variables(self, index: int) -> dict[str, int]:
         """The current values of the integration's variables, except CONSOLE_ONLY."""

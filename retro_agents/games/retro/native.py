@@ -93,7 +93,7 @@ class NativeVectorEnv(VectorBase):
         """As RetroVectorEnv's."""
         self.assert_idle()
         infos: Infos = {}
-        starts = [*row_starts(self.num_envs, self.seeds if seed is None else seed, options)]
+        starts = row_starts(self.num_envs, self.seeds if seed is None else seed, options)
         for *_, level in starts:
             if level is not None and level not in self.parts[0].games.cartridge.acts:
                 raise UserError(f"{level} is not a level of this environment's games")
@@ -141,8 +141,9 @@ class NativeVectorEnv(VectorBase):
         """End the step that `step_async` began."""
         rows = range(self.num_envs)[part or slice(None)]
         batches = [batch for batch in self.stepping if batch.first in rows]
+        batches.sort(key=lambda batch: batch.first)
         waited = [i for batch in batches for i in batch.rows]
-        assert sorted(waited) == list(rows), "step_wait without step_async"
+        assert waited == list(rows), "step_wait without step_async"
         self.stepping = [batch for batch in self.stepping if batch not in batches]
         infos: Infos = {}
         for batch in batches:
@@ -151,16 +152,10 @@ class NativeVectorEnv(VectorBase):
             for i in sorted(batch.ended):
                 infos = self._add_info(infos, batch.ended[i], i)
             self.name_levels(batch.ended)
-        if len(batches) == 1:
-            (batch,) = batches
-            obs, gains = batch.obs, batch.gains
-            terminated, truncated = batch.terminated, batch.truncated
-        else:
-            batches.sort(key=lambda batch: batch.first)
-            obs, gains, terminated, truncated = (
-                np.concatenate([getattr(batch, name) for batch in batches])
-                for name in ("obs", "gains", "terminated", "truncated")
-            )
+        arrays: list[Any] = [(b.obs, b.gains, b.terminated, b.truncated) for b in batches]
+        if len(arrays) > 1:
+            arrays = [tuple(map(np.concatenate, zip(*arrays, strict=True)))]
+        obs, gains, terminated, truncated = arrays[0]
         return obs, gains * self.scale, terminated, truncated, infos
 
     def render(self) -> tuple[np.ndarray, ...]:

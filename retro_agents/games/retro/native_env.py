@@ -90,11 +90,11 @@ class NativeEnv(gymnasium.Env[np.ndarray, Any]):
         """One agent step. Raises ResetNeeded before a reset or after close, or InvalidAction."""
         if self.reset_error:
             raise ResetNeeded(self.reset_error)
-        action = operator.index(action)
-        if not 0 <= action < len(self.rows.actions):
-            raise InvalidAction(f"action {action}: expected 0 to {len(self.rows.actions) - 1}")
+        action, last = operator.index(action), self.rows.config.actions - 1
+        if not 0 <= action <= last:
+            raise InvalidAction(f"action {action}: expected 0 to {last}")
         game, rows = self.game, self.rows
-        game["action"] = rows.actions[action]
+        game["action"] = action
         rows.games.advance()
         if rows.recorders:
             frames = int(game["frames"])
@@ -155,31 +155,24 @@ class NativeContestEnv(gymnasium.Wrapper):
         super().__init__(self.native)
         self.action_space = gymnasium.spaces.MultiBinary(BUTTONS)
         self.observation_space = gymnasium.spaces.Box(0, 255, (224, 320, 3), np.uint8)
-        self.held: dict[bytes, str] = {}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Returns the first screen; infos name the level."""
         _, info = self.native.reset(seed=seed, options=options)
-        return self.native.rows.games.screen(0), without_record(info)
+        info.pop("episode_record", None)  # the contest's environment reports none
+        return self.native.rows.games.screen(0), info
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the buttons as the engine's first action. Raises ResetNeeded before a reset."""
-        key = action.tobytes()
-        if key not in self.held:
-            self.held[key] = allowed(fold(action))
-        held, rows = self.held[key], self.native.rows
+        held, rows = allowed(fold(action)), self.native.rows
         rows.games.settings["pads"][0] = pads_of(held)
         for recorder in rows.recorders:
             recorder.actions = (held,)
         _, reward, terminated, truncated, info = self.native.step(0)
-        return rows.games.screen(0), reward, terminated, truncated, without_record(info)
-
-
-def without_record(info: dict[str, Any]) -> dict[str, Any]:
-    """Infos without the record of an episode, which the contest's environment does not report."""
-    return {name: value for name, value in info.items() if name != "episode_record"}
+        info.pop("episode_record", None)
+        return rows.games.screen(0), reward, terminated, truncated, info
 
 
 GROUPS = [
@@ -194,6 +187,7 @@ GROUPS = [
 `actions`."""
 
 
+@functools.cache
 def allowed(mask: int) -> str:
     """The names of a mask's buttons that the emulator's filter allows: no opposite directions, no
     START or MODE, and those of A, B, C, X, Y, Z that a thumb can hold."""

@@ -135,7 +135,6 @@ class Rows:
         self.games.game["rotates"] = [len(row) > 1 for row in levels]
         self.levels = [row[0] for row in levels]
         self.lock = threading.Lock()
-        self.actions = np.arange(config.actions, dtype=np.uint8)
         one_each = {level.game: level for row in levels for level in row}
         for level in one_each.values() if record_dirs else ():
             state_bytes(level.game, level.state)  # raises UserError if there are no states
@@ -173,7 +172,7 @@ class Rows:
         here = slice(rows.start - batch.first, rows.stop - batch.first)
         with self.lock:
             games, game = self.games, self.games.game[low:high]
-            game["action"] = self.actions[actions[here]]
+            game["action"] = actions[here]
             games.step(low, high)
             batch.gains[here] = game["gain"]
             batch.terminated[here], batch.truncated[here] = game["terminated"], game["truncated"]

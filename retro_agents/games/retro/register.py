@@ -6,7 +6,6 @@ gymnasium.make_vec("retro_agents:BrambleDash/train-v0", num_envs=64)
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -14,6 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from retro_agents.contract.named import ENTRY_METADATA, METADATA, check_known, check_mode, rendered
+from retro_agents.games.retro.levels import Level, rows_of
 from retro_agents.games.retro.splits import SPLITS
 from retro_agents.ground.errors import UserError
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
     from retro_agents.games.retro.config import EnvConfig
-    from retro_agents.games.retro.levels import Level
 
 REWARDS = {"reward_scale": 0.01, "backtracking": False}
 """Rewards under these names: a hundredth of the contest's, which suits the usual settings of
@@ -43,10 +42,9 @@ def register_levels() -> None:
     for family, splits in FAMILIES.items():
         for split in splits:
             _register(f"{family}/{split.partition('-')[2]}-v0", split)
-            with (SPLITS / f"{split}.csv").open(newline="", encoding="utf-8") as file:
-                for row in csv.DictReader(file):
-                    game = row["game"].partition("-Genesis")[0]
-                    _register(f"{game}/{row['state']}-v0", f"{row['game']}:{row['state']}")
+            for level in rows_of(SPLITS / f"{split}.csv"):
+                game = level.game.partition("-Genesis")[0]
+                _register(f"{game}/{level.state}-v0", str(level))
 
 
 def _register(name: str, levels: str) -> None:

@@ -72,14 +72,8 @@ def row_starts(
     if mask.dtype != bool or mask.shape != (num_envs,):
         got = f"{mask.dtype} {list(mask.shape)}"
         raise ValueError(f"options['reset_mask'] is {got}: expected bool [{num_envs}]")
-    return [
-        (
-            i,
-            seeds[i],
-            parse_level(str(names[i])) if names[i] else None,
-        )
-        for i in np.flatnonzero(mask).tolist()
-    ]
+    rows = np.flatnonzero(mask).tolist()
+    return [(i, seeds[i], parse_level(str(names[i])) if names[i] else None) for i in rows]
 
 
 class RetroVectorEnv(VectorBase):

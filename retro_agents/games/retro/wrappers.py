@@ -180,12 +180,8 @@ class EpisodeRecord(Stateful):
     (`episode` is the key of Gymnasium's RecordEpisodeStatistics.)"""
 
     saved_names = ("level", "total", "furthest", "steps")
-
-    def __init__(self, env: gymnasium.Env) -> None:
-        super().__init__(env)
-        self.level = ""
-        self.total = self.furthest = 0.0
-        self.steps = 0
+    level, steps = "", 0
+    total = furthest = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Count from zero."""
@@ -229,10 +225,7 @@ class AllowBacktracking(Stateful):
     """
 
     saved_names = ("total", "furthest")
-
-    def __init__(self, env: gymnasium.Env) -> None:
-        super().__init__(env)
-        self.total = self.furthest = 0.0
+    total = furthest = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Reset the furthest progress."""

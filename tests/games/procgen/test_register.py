@@ -10,14 +10,12 @@ ID = "retro_agents:Procgen/bigfish-v0"
 
 
 def test_a_game_keeps_to_gymnasiums_interface():
-    env = gymnasium.make(ID, num_levels=5, render_mode="rgb_array")
-    check_env(env.unwrapped)
-    env.close()
+    check_env(gymnasium.make(ID, num_levels=5, render_mode="rgb_array").unwrapped)
 
 
 def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_first():
     env = gymnasium.make(ID, num_levels=5, render_mode="rgb_array")
-    first, info = env.reset(seed=2)
+    first, _ = env.reset(seed=2)
     env.action_space.seed(0)
     over = False
     while not over:
@@ -34,7 +32,6 @@ def test_an_episode_ends_with_its_own_last_picture_and_the_next_begins_with_its_
     begun, _ = env.reset()
     assert not (begun == obs).all()
     np.testing.assert_array_equal(env.reset(seed=2)[0], first)
-    env.close()
 
 
 def test_many_are_made_by_the_same_name():
@@ -42,22 +39,18 @@ def test_many_are_made_by_the_same_name():
     assert envs.reset(seed=1)[0].shape == (3, 3, 64, 64)
     with pytest.raises(ValueError, match="rows of Procgen cannot be reset singly"):
         envs.reset(options={"reset_mask": np.ones(3, bool)})
-    envs.close()
     with pytest.raises(ValueError, match="render_mode 'rgb_array'; expected None"):
         gymnasium.make_vec(ID, num_envs=3, render_mode="rgb_array")
     with pytest.raises(TypeError, match="num_levels"):
         gymnasium.make_vec(ID, num_envs=3, levels=5)
-    gymnasium.make_vec(ID, num_envs=3, autoreset_mode="SameStep").close()
+    gymnasium.make_vec(ID, num_envs=3, autoreset_mode="SameStep")
     with pytest.raises(ValueError, match="vectorization_mode"):
         gymnasium.make_vec(ID, num_envs=3, autoreset_mode="NextStep")
 
 
 def test_environments_made_one_by_one_play_other_levels():
     def level(seed):
-        env = gymnasium.make(ID)
-        found = env.reset(seed=seed)[1]["level"]
-        env.close()
-        return found
+        return gymnasium.make(ID).reset(seed=seed)[1]["level"]
 
     assert len({level(seed) for seed in range(100_000, 100_004)}) == 4
     assert level(None) != level(None)

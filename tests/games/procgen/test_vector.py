@@ -5,11 +5,11 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from retro_agents.contract.envs import ended_episodes, row_seeds
 from retro_agents.games import families
 from retro_agents.games.procgen.config import ProcgenConfig
-from retro_agents.games.procgen.games import EXPLORATION, GAMES, MODE_GAMES
+from retro_agents.games.procgen.games import EXPLORATION, MODE_GAMES
 from retro_agents.games.procgen.levels import level_sets
-from retro_agents.games.procgen.vector import ProcgenVectorEnv, make_vec
+from retro_agents.games.procgen.vector import make_vec
 from retro_agents.ground.errors import UserError
-from tests.games.streams import assert_same, played
+from tests.games.streams import played
 from tests.runs import in_python
 
 
@@ -27,7 +27,6 @@ def test_neighbouring_seeds_play_other_levels():
     before = envs.levels[0]
     envs.reset(seed=[None, 100_001, 2**40, 2**40])
     assert envs.levels[0] not in (before, *envs.levels[1:])
-    envs.close()
 
 
 def test_levels_and_protocols_are_of_the_range_that_was_asked_for():
@@ -70,7 +69,7 @@ def test_a_restored_game_goes_on_for_300_equal_steps(games, options):
     played(other, 20, seed=5)
     shown = other.restore_states(states)
     np.testing.assert_array_equal(shown, one.frames.observations(np.arange(4)))
-    assert_same(played(one, 300, seed=0), played(other, 300, seed=0))
+    np.testing.assert_equal(played(one, 300, seed=0), played(other, 300, seed=0))
 
 
 @pytest.mark.parametrize(
@@ -108,29 +107,12 @@ def test_threads_and_processes_change_nothing():
     np.testing.assert_array_equal(*first)
     np.testing.assert_array_equal(first[0], np.concatenate([envs.reset()[0] for envs in parts]))
     rows, rng = played(whole, 200, seed=0), np.random.default_rng(0)
-    assert_same(rows, played(threads, 200, seed=0))
+    np.testing.assert_equal(rows, played(threads, 200, seed=0))
     for obs, rewards, *_ in rows:
         actions = np.split(rng.integers(15, size=6), 2)  # as `played` draws them
         halves = [envs.step(half) for envs, half in zip(parts, actions, strict=True)]
         np.testing.assert_array_equal(obs, np.concatenate([half[0] for half in halves]))
         np.testing.assert_array_equal(rewards, np.concatenate([half[1] for half in halves]))
-
-
-def test_final_observation_is_the_last_of_its_episode_and_not_the_next_ones_first():
-    envs = make_vec("bigfish", num_envs=8, config=ProcgenConfig(frames="0,-3"))
-    envs.reset(seed=0)
-    rng, ends = np.random.default_rng(0), 0
-    before = [envs.reset()[0]] * 3
-    for _ in range(300):
-        obs, _, terminated, truncated, infos = envs.step(rng.integers(15, size=8))
-        for row in np.flatnonzero(terminated | truncated):
-            final = infos["final_obs"][row]
-            if infos["episode_record"]["l"][row] > 3:
-                np.testing.assert_array_equal(final[:3], before[-3][row, 3:])
-            assert not np.array_equal(final[3:], obs[row, 3:])
-            ends += 1
-        before = [*before[1:], obs]
-    assert ends > 5
 
 
 @pytest.mark.parametrize("timeouts", ["cut", "end"])
@@ -191,7 +173,6 @@ def test_every_mode_plays_the_games_that_have_it(mode):
 def test_what_procgen_has_not_is_one_line():
     for levels, options, words in (
         ("procgen:bigfish", {"distribution_mode": "memory"}, "caveflyer"),
-        ("procgen:coinrum", {}, "coinrun"),
         ("procgen:coinrun,maze,heist", {}, "--num-envs"),
         ("procgen:maze,heist,maze", {}, "names maze twice"),
     ):
@@ -236,7 +217,6 @@ def test_games_are_dealt_out_in_turn_and_steps_that_cannot_be_say_so():
     envs = make_vec("maze,heist", num_envs=5, config=ProcgenConfig(), seed=2)
     assert envs.games == ["maze", "heist", "maze", "heist", "maze"]
     assert envs.seeds == row_seeds(2, 5)
-    assert len(GAMES) == 16 and isinstance(envs, ProcgenVectorEnv)
     envs.reset(seed=0)
     played(envs, 5, seed=0)
     _, infos = envs.reset()  # it reports the episodes that it cuts

@@ -1,9 +1,7 @@
 """BrambleDash without an emulator: equal to it, in any number, on any number of threads."""
 
-import errno
 import json
 import shutil
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -23,9 +21,8 @@ from retro_agents.games.retro.levels import Level
 from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
 from retro_agents.games.retro.native import NativeVectorEnv
 from retro_agents.games.retro.native_env import allowed
-from retro_agents.games.retro.native_rows import Recorder
 from retro_agents.ground.errors import UserError
-from tests.games.streams import assert_same, played
+from tests.games.streams import played
 from tests.runs import in_python
 
 ACTS = [Level(GAME, name) for name in level_names()]
@@ -120,7 +117,7 @@ def test_contest_side_is_as_in_the_emulator_whatever_is_pressed(closed, tmp_path
         starts = [env.reset(seed=seed, options={"level": level}) for env in (mine, theirs)]
         check_contest_side(*starts)
         for mask in masks:
-            ours, other = (env.step(mask.astype(np.int8)) for env in (mine, theirs))
+            ours, other = mine.step(mask.tolist()), theirs.step(mask.astype(np.int8))
             check_contest_side(ours, other)
             returns[-1] += other[1]
             if other[2] or other[3]:
@@ -133,27 +130,8 @@ def test_contest_side_is_as_in_the_emulator_whatever_is_pressed(closed, tmp_path
     assert replayed(recordings[0])[0] == pytest.approx(returns[0])
 
 
-def test_a_recording_is_whole_or_not_there(tmp_path, monkeypatch):
-    write, written = zipfile.ZipFile.writestr, []
-
-    def full_disk(file, name, *content):
-        if written:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written.append(name)
-        write(file, name, *content)
-
-    monkeypatch.setattr(zipfile.ZipFile, "writestr", full_disk)
-    recorder = Recorder(tmp_path, EnvConfig())
-    recorder.start(ACTS[0])
-    recorder.step(1, stuck=False, frames=4)
-    with pytest.raises(UserError, match="No space left"):
-        recorder.stop()
-    assert written and not any(tmp_path.iterdir())
-
-
 def check_contest_side(mine, theirs):
-    np.testing.assert_array_equal(mine[0], theirs[0])
-    assert mine[1:-1] == theirs[1:-1]
+    np.testing.assert_equal(mine[:-1], theirs[:-1])
     assert mine[-1] == {k: v for k, v in theirs[-1].items() if k != CONSOLE_ONLY}
 
 
@@ -173,7 +151,7 @@ def test_rotating_rows_are_as_in_the_emulator(closed):
     ]
     np.testing.assert_array_equal(*(each.reset()[0] for each in envs))
     mine, theirs = (played(each, 160, seed=2) for each in envs)
-    assert_same(mine, theirs)
+    np.testing.assert_equal(mine, theirs)
     ended = [episode for row in mine for episode in row[-1]]
     assert any(episode["rotated"] for episode in ended) and len(ended) > 8
 
@@ -186,8 +164,8 @@ def test_threads_change_nothing(make):
         assert len(envs.parts) == threads
         envs.reset()
         runs.append(played(envs, 90, seed=0))
-    assert_same(runs[0], runs[1])
-    assert_same(runs[0], runs[2])
+    np.testing.assert_equal(runs[0], runs[1])
+    np.testing.assert_equal(runs[0], runs[2])
 
 
 def test_three_threads_can_make_the_first_environments_at_once():
@@ -204,10 +182,10 @@ def test_a_saved_run_goes_on_exactly_whatever_was_played_in_between(make, thread
     expected = played(envs, 80, seed=1)
     played(envs, 25, seed=2)
     envs.restore_states(saved)
-    assert_same(played(envs, 80, seed=1), expected)
+    np.testing.assert_equal(played(envs, 80, seed=1), expected)
     fresh = make(3, config=EnvConfig(episode_steps=50), seed=77)
     fresh.restore_states(saved)
-    assert_same(played(fresh, 80, seed=1), expected)
+    np.testing.assert_equal(played(fresh, 80, seed=1), expected)
 
 
 def test_states_of_another_build_or_back_end_are_refused(make, closed):
@@ -345,7 +323,6 @@ def test_limits_are_said_and_large_numbers_play():
     envs = make_vec(names, num_envs=2, seed=0, rotate_every=7 * 10**9, config=config)
     envs.reset()
     assert not envs.step(np.ones(2, np.int64))[3].any()
-    envs.close()
 
 
 @pytest.mark.parametrize(
@@ -358,7 +335,7 @@ def test_a_refused_reset_keeps_the_seed(make, level, says):
         envs.reset(options={"levels": [level]})
     for each in (envs, fresh):
         each.reset()
-    assert_same(played(envs, 40, seed=0), played(fresh, 40, seed=0))
+    np.testing.assert_equal(played(envs, 40, seed=0), played(fresh, 40, seed=0))
 
 
 @pytest.mark.parametrize("before", [[], [-1]])
@@ -377,16 +354,3 @@ def test_a_state_looks_alike_in_an_instance_that_has_played_other_zones(before):
         found.step(0, 3)
         fresh.step(0, 3)
         np.testing.assert_array_equal(fresh.observations, found.observations)
-
-
-def test_all_states_are_apart_and_begin_alike():
-    found = Games(cartridge(GAME), 3, config=EnvConfig())
-    for index in range(3):
-        found.start(index, ACTS[7])
-    assert (found.states[0] == found.states[1]).all()
-    found.game["action"] = [1, 1, 6]
-    found.step(0, 3)
-    assert (found.states[0] == found.states[1]).all()
-    assert (found.states[0] != found.states[2]).any()
-    found.step(2, 3)
-    assert found.game["steps"].tolist() == [1, 1, 2]

@@ -28,47 +28,35 @@ def two_games(copied):
 CONFIG = EnvConfig(scenario="scenario", episode_steps=25)
 
 
+def played(levels, *, rotate_every, steps):
+    """Plays so many steps -> (step, whether rotated, length) of each end, and the levels begun."""
+    with closing(make_rotating_env(levels, CONFIG, rotate_every=rotate_every)) as env:
+        begun, ends = [env.reset(seed=0)[1]["level"]], []
+        for step in range(1, steps + 1):
+            _, _, terminated, truncated, info = env.step(step % 7)
+            if terminated or truncated:
+                episode = info["episode_record"]
+                ends.append((step, episode["rotated"], episode["l"]))
+                begun.append(env.reset()[1]["level"])
+    return ends, begun
+
+
 def test_a_switch_is_a_truncation_and_cuts_no_episode_that_ends_by_itself(two_games):
-    env = make_rotating_env(two_games, CONFIG, rotate_every=40)
-    _, info = env.reset(seed=0)
-    played, ends = [info["level"]], []
-    for step in range(1, 161):
-        _, _, terminated, truncated, info = env.step(step % 7)
-        if terminated or truncated:
-            ends.append((step, info["episode_record"]["rotated"], info["episode_record"]["l"]))
-            _, info = env.reset()
-            played.append(info["level"])
-    env.close()
+    names = [str(level) for level in two_games]
+    ends, begun = played(two_games, rotate_every=40, steps=160)
     assert ends == [
         *((25, False, 25), (40, True, 15), (65, False, 25), (80, True, 15)),
         *((105, False, 25), (120, True, 15), (145, False, 25), (160, True, 15)),
     ]
-    names = [str(level) for level in two_games]
-    assert played == [name for name in names for _ in range(2)] + names[:1]
-    env = make_rotating_env(two_games, CONFIG, rotate_every=25)
-    env.reset()
-    for step in range(25):
-        _, _, _, truncated, info = env.step(step % 7)
-    _, following = env.reset()
-    env.close()
-    assert truncated and not info["episode_record"]["rotated"]
-    assert following["level"] == str(two_games[1])
+    assert begun == [name for name in names for _ in range(2)] + names[:1]
+    assert played(two_games, rotate_every=25, steps=25) == ([(25, False, 25)], names[:2])
 
 
 def test_without_rotation_levels_come_in_turn_and_a_single_one_is_never_cut(two_games):
-    env = make_rotating_env(two_games[:2], CONFIG, rotate_every=0)
-    played = []
-    for _ in range(4):
-        played.append(env.reset()[1]["level"])
-        for _ in range(5):
-            env.step(0)
-    env.close()
-    assert played == [str(level) for level in two_games[:2]] * 2
-    env = make_rotating_env(two_games[:1], CONFIG, rotate_every=5)
-    env.reset()
-    ends = [env.step(0)[3] for _ in range(25)]
-    env.close()
-    assert ends == [False] * 24 + [True]
+    names = [str(level) for level in two_games]
+    _, begun = played(two_games[:2], rotate_every=0, steps=75)
+    assert begun == names[:2] * 2
+    assert played(two_games[:1], rotate_every=5, steps=25) == ([(25, False, 25)], names[:1] * 2)
 
 
 def test_a_level_that_is_named_skips_none_of_a_rows_own(either):

@@ -30,7 +30,6 @@ def test_many_environments_are_one_of_its_own():
     for info in infos:
         assert info["TimeLimit.truncated"]
         assert info["episode_record"]["r"] == pytest.approx(100 * info["episode"]["r"])
-    envs.close()
 
 
 def test_its_evaluation_counts_their_scores_without_a_warning():
@@ -50,7 +49,6 @@ def test_its_evaluation_counts_their_scores_without_a_warning():
     )
     assert returns == pytest.approx([record["r"] for record in seen if record])
     assert len(lengths) == 4
-    envs.close()
 
 
 def test_ctrl_c_in_a_step_closes_them_and_says_so(monkeypatch):
@@ -84,19 +82,16 @@ def test_its_options_name_the_levels_of_the_next_reset_alone():
     envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=2, seed=0)
     envs.set_options({"levels": ["BrambleWood.Act1"] * 2})
     envs.reset()
-    name = "BrambleDash-Genesis-v0:BrambleWood.Act1"
-    assert envs.reset_infos == [{"level": name}] * 2
+    named = [{"level": "BrambleDash-Genesis-v0:BrambleWood.Act1"}] * 2
+    assert envs.reset_infos == named
     envs.reset()
-    assert envs.reset_infos != [{"level": name}] * 2
-    envs.close()
+    assert envs.reset_infos != named
 
 
 def test_the_same_seed_is_the_same_play():
     def played(seed):
         envs = make_sb3_vec("retro_agents:BrambleDash/train-v0", num_envs=3, seed=seed)
         envs.reset()
-        found = [envs.step([step % 7] * 3)[0].sum() for step in range(30)]
-        envs.close()
-        return found
+        return [envs.step([step % 7] * 3)[0].sum() for step in range(30)]
 
     assert played(1) == played(1) != played(2)
