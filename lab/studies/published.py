@@ -19,6 +19,7 @@ from retro_agents.judging.tables import number, records
 VERDICTS = ("works", "in part", "missing", "cannot be run here")
 COLUMNS = 8
 """Columns of a work's table, which all hold text."""
+STEPS = ("50,000 steps", "200,000 steps", "1,000,000 steps")
 BESIDE = ("text", "in", "take")
 """Fields of a figure; all others are values by which its rows are found."""
 
@@ -31,7 +32,10 @@ def published_page() -> str:
     parts, first = [page["about"], records(counts)], 1
     for work in page["works"]:
         rows = [statement_row(n, one) for n, one in enumerate(work["statements"], first)]
-        parts += [f"## {work['title']}", f"Source: {work['source']}.", records(rows, left=COLUMNS)]
+        parts += [f"## {work['title']}", f"Source: {work['source']}."]
+        if "scores" in work:
+            parts += [records([*map(score_row, work["scores"]["rows"])]), work["scores"]["about"]]
+        parts.append(records(rows, left=COLUMNS))
         first += len(rows)
     return document("What was published", "lab/studies/pages/published.yaml", *parts)
 
@@ -63,6 +67,18 @@ def statement_row(n: int, one: Mapping[str, Any]) -> dict[str, str]:
     return {name: text.replace("|", r"\|") for name, text in cells.items()}
 
 
+def score_row(one: Mapping[str, Any]) -> dict[str, str]:
+    """An agent's published score beside ours after so many steps on each level, with the number of
+    seeds."""
+    cells = {"": one["agent"], "published": one.get("theirs", ""), **dict.fromkeys(STEPS, "")}
+    for steps, (name, kind) in one["ours"].items():
+        mean, seeds = (
+            figure({"in": name, "kind": kind, "take": take}) for take in ("mean return", "seeds")
+        )
+        cells[steps] = f"{number(mean)} ({seeds:.0f})"
+    return cells
+
+
 def place(where: str) -> str:
     """A file as a link; a flag or a preset of an agent as code."""
     return f"`{where}`" if " " in where else f"[{where}](../../{where})"
@@ -92,8 +108,8 @@ def taken(row: Mapping[str, Any], path: str) -> float:
 
 @cache
 def rows_of(name: str) -> list[Mapping[str, Any]]:
-    """The rows of stored results; of a study, the name and the mean return of each kind. name: of
-    lab/studies/results, or a path; several with spaces between."""
+    """The rows of stored results; of a study, the name, mean return and number of seeds of each
+    kind. name: of lab/studies/results, or a path; several with spaces between."""
     found: list[Mapping[str, Any]] = []
     for one in name.split():
         path = one if one.endswith(".json") else f"lab/studies/results/{one}.json"
@@ -102,5 +118,7 @@ def rows_of(name: str) -> list[Mapping[str, Any]]:
             found += result["rows"]
             continue
         for kind, own in result["kinds"].items():
-            found.append({"kind": kind, "mean return": statistics.mean(as_runs(own["runs"]))})
+            mean = statistics.mean(as_runs(own["runs"]))
+            seeds = max(map(len, own["runs"].values()))
+            found.append({"kind": kind, "mean return": mean, "seeds": seeds})
     return found
