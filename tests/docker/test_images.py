@@ -49,8 +49,7 @@ for backend in ("native", "emulator"):
 import retro_agents.judging.procgen
 from contextlib import closing
 from ppo2.train import make_envs, parse
-from retro_agents.run.distributed import Group
-with closing(make_envs(parse(["--preset", "procgen-competition", "--num-envs", "2"]), Group())):
+with closing(make_envs(parse(["--preset", "procgen-competition", "--num-envs", "2"]))):
     pass
 """,
 }
