@@ -51,17 +51,19 @@ def ray_on(address: str, *, cpus: int, **options: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def own_sigterm() -> Iterator[None]:
-    """Restores this process's handler of SIGTERM: Ray's would end it before it could save."""
-    before = signal.getsignal(signal.SIGTERM)
+def handler_kept(number: int) -> Iterator[None]:
+    """Restores this process's handler of a signal, which Ray replaces for good: its handler of
+    SIGTERM would end the process before it could save, and Ray Tune's of SIGINT does nothing once
+    Tune has ended."""
+    before = signal.getsignal(number)
     try:
         yield
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(number, before)
 
 
-@own_sigterm()
+@handler_kept(signal.SIGTERM)
 def patiently(start: Callable[[], T], *, starts: int = STARTS) -> T:
     """Returns `start()`, tried up to `starts` times while Ray's processes take too long."""
     for _ in range(starts - 1):

@@ -9,6 +9,7 @@ import inspect
 import math
 import os
 import shutil
+import signal
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from retro_agents.games.families import make_for
-from retro_agents.ground.cluster import ray_on
+from retro_agents.ground.cluster import handler_kept, ray_on
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find_given, with_this_project
@@ -180,6 +181,7 @@ def run(config: SweepConfig, trainable: Callable[..., None] = train) -> None:
         check_same(config, NAME)
         with (
             ray_on(config.ray_address, cpus=config.at_once, runtime_env=project),
+            handler_kept(signal.SIGINT),
             warnings.catch_warnings(),  # runs start in processes of their own, and are few
         ):
             warnings.filterwarnings("ignore", "Consider boosting PBT")

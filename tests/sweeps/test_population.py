@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -114,7 +115,12 @@ def tuned(monkeypatch):
 
     results = Results()
     module = "retro_agents.sweeps.population"
-    monkeypatch.setattr(f"{module}.tuner", lambda *_: SimpleNamespace(fit=lambda: results))
+
+    def fit():
+        signal.signal(signal.SIGINT, lambda *_: None)  # as Ray Tune does, for good
+        return results
+
+    monkeypatch.setattr(f"{module}.tuner", lambda *_: SimpleNamespace(fit=fit))
     monkeypatch.setattr(f"{module}.ray_on", lambda *_, **__: nullcontext())
     monkeypatch.setattr(f"{module}.plot_curves", lambda *_, **__: None)
     return results
@@ -138,6 +144,7 @@ def test_an_interrupted_population_says_so(tuned, tmp_path, capsys):
     assert "| a | 1 | 40 |" in capsys.readouterr().out
     tuned.pop()
     run(population("gamma=0.1:0.9", out=tmp_path, timesteps=40))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_population_is_trained_by_one_process_at_a_time(tmp_path, monkeypatch):
