@@ -22,7 +22,7 @@ SERVER_GONE = 3
 
 
 class GymRemoteError(RuntimeError):
-    """An error between the two sides. ID: its number on the wire."""
+    """An error between the two sides. ID: its number on the wire, which is its place in ERRORS."""
 
     ID: ClassVar[int] = 0
 
@@ -30,21 +30,31 @@ class GymRemoteError(RuntimeError):
 class TimestepTimeoutError(TimeoutError, GymRemoteError):
     """All timesteps are played."""
 
+    ID = 1
+
 
 class WallClockTimeoutError(TimeoutError, GymRemoteError):
     """The time is up, or the client took too long for one step."""
+
+    ID = 2
 
 
 class ClientDisconnectError(BrokenPipeError, GymRemoteError):
     """The agent's side has gone."""
 
+    ID = 3
+
 
 class ServerDisconnectError(BrokenPipeError, GymRemoteError):
     """The environment's side has gone."""
 
+    ID = 4
+
 
 class ResetError(GymRemoteError):
     """A reset in mid-episode, or a step without a reset."""
+
+    ID = 5
 
 
 ERRORS: tuple[type[GymRemoteError], ...] = (
@@ -55,8 +65,6 @@ ERRORS: tuple[type[GymRemoteError], ...] = (
     ServerDisconnectError,
     ResetError,
 )
-for number, kind in enumerate(ERRORS):
-    kind.ID = number
 LIMITS = (TimestepTimeoutError, WallClockTimeoutError)
 """How a run ends that was played to a limit."""
 
