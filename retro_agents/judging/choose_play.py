@@ -116,8 +116,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     agent: Any = load_agent(config.agent, device=str(prepare_device(config.device, threads=1)))
     if "play" not in flat(to_dict(agent.config)):
         raise UserError(
-            f"{config.agent} has no setting play, so none can be saved; `retro-agents evaluate` "
-            "takes --play"
+            f"{config.agent} has no setting play to choose: expected an agent whose own net acts"
         )
     if not (levels := config.levels or learned_on(config.agent)):
         raise UserError(f"{config.agent} does not say on which levels it learned: give --levels")
