@@ -20,6 +20,7 @@ from retro_agents.contest.match.scores import ContestScores, read_scores
 from retro_agents.contest.stored import read_evaluation, read_stored, shipped, stored_file
 from retro_agents.contract.envs import CONTEST_RETURNS
 from retro_agents.games.procgen.games import GAMES
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, folders_of, step_of
@@ -174,6 +175,27 @@ def remarks(
     return lines
 
 
+def unlike(labels: Mapping[str, str], learned: Sequence[str]) -> list[str]:
+    """What sets entries of several kinds apart. labels: label -> entry; learned: those of runs."""
+    lines = []
+    frozen = [label for label, entry in labels.items() if label not in learned]
+    if judged := [label for label in frozen if not contest_of(labels[label])] if learned else []:
+        lines.append(
+            f"{', '.join(judged)} did not learn while it was scored, but {', '.join(learned)} did; "
+            "and its interval is over episodes of one agent, not over runs."
+        )
+    limits = dict.fromkeys(frozen, EnvConfig().episode_steps)
+    for label in learned:
+        config = Path(folders_of(labels[label])[0], "config.json")
+        steps = read_file(config, what=str(config)).get("episode_steps") if there(config) else None
+        if isinstance(steps, int):
+            limits[label] = steps
+    if len({*limits.values()}) > 1:
+        said = ", ".join(f"{label} {steps:,}" for label, steps in limits.items())
+        lines.append(f"The steps after which their episodes end at the latest differ: {said}.")
+    return lines
+
+
 def cautions(
     labels: Mapping[str, str], entries: Mapping[str, Runs]
 ) -> tuple[list[str], dict[str, str]]:
@@ -184,7 +206,8 @@ def cautions(
     shared = set.intersection(*map(set, entries.values()))
     here = {label: {level: own[level] for level in shared} for label, own in entries.items()}
     cut = {label: line for label, own in here.items() if (line := lacking(label, own))}
-    return remarks(contests, runs), cut
+    learned = [label for label, each in runs.items() if each]
+    return [*remarks(contests, runs), *unlike(labels, learned)], cut
 
 
 def lacking(label: str, runs: Runs) -> str:

@@ -199,6 +199,18 @@ def test_a_comparison_says_which_runs_are_unfinished_shorter_or_lack_levels(tmp_
     assert "1 of 2 seeds have all 3 levels, so the mean is of that one" in lacking("a", one)
 
 
+def test_a_comparison_says_who_did_not_learn_and_whose_episodes_are_shorter(tmp_path, capsys):
+    run = Path(run_of(tmp_path / "run", [("Game:Act", 100.0)], seed=0))
+    (run / "config.json").write_text('{"run": {"timesteps": 9}, "env": {"episode_steps": 60}}')
+    result = {"seed": 4, "scores": [], "returns": {"Game:Act": [10.0, 30.0]}}
+    (tmp_path / "judged").mkdir()
+    (tmp_path / "judged" / "result.json").write_text(json.dumps(result))
+    main([str(run), str(tmp_path / "judged")])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "judged did not learn while it was scored, but run did" in said
+    assert "their episodes end at the latest differ: judged 4,500, run 60." in said
+
+
 @pytest.mark.parametrize(
     ("one", "says"),
     [
