@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -127,19 +127,25 @@ def make(levels: str, settings: Any, *, num_envs: int, **options: Any) -> Vector
     return make_vec(parse_levels(levels), num_envs=num_envs, config=settings, **options)
 
 
-def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, Any]:
-    """ "train" and "test" -> the settings that play those levels of a specification.
+def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, tuple[str, Any]]:
+    """ "train" and, if there are any, "test" -> levels to evaluate a run on, and their settings.
 
-    test_levels: which levels to test on, see `EvaluationSettings`. Raises UserError if the family
-    has no such sets.
+    levels: on which it learns. test_levels: see `EvaluationSettings`. Raises UserError if there are
+    no such levels.
     """
-    if not of_procgen(levels):
-        raise UserError(
-            "--evaluate-every is for levels of Procgen; `retro-agents evaluate` plays others"
-        )
-    from retro_agents.games.procgen.levels import level_sets
+    if of_procgen(levels):
+        from retro_agents.games.procgen.levels import TestLevels, level_sets
 
-    return level_sets(settings, test_levels=test_levels)
+        if test_levels not in (known := get_args(TestLevels)):
+            raise UserError(f"--test-levels {test_levels}: expected {', '.join(known)} for Procgen")
+        sets = level_sets(settings, test_levels=test_levels)
+        return {name: (levels, own) for name, own in sets.items()}
+    if test_levels in ("unseen", "all"):
+        raise UserError(f"--test-levels {test_levels} is for Procgen: give levels, as for --levels")
+    tested = {} if test_levels == "auto" else {"test": test_levels}
+    for one in tested.values():
+        check_levels(one, settings)
+    return {name: (one, settings) for name, one in {"train": levels, **tested}.items()}
 
 
 def normalised_scores(level: str, settings: Any, mean_return: float) -> dict[str, float]:

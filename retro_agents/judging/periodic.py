@@ -10,7 +10,13 @@ import numpy as np
 from retro_agents.contract.envs import row_seeds
 from retro_agents.contract.episodes import even_rows, play_episodes
 from retro_agents.contract.policy import Play, Policy
-from retro_agents.games.families import level_names, level_sets, make, normalised_scores
+from retro_agents.games.families import (
+    level_names,
+    level_sets,
+    make,
+    normalised_scores,
+    of_procgen,
+)
 from retro_agents.ground.seeding import aside
 from retro_agents.judging.sight import PATIENCE, PLAYS, ROWS, measure
 from retro_agents.run.run import Run
@@ -23,17 +29,17 @@ def evaluate(
     *,
     episodes: int,
     seed: int,
-    play: Play | None = "draw",
+    play: Play | None = None,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Play `episodes` episodes of each game of a specification -> {name: its episodes}.
-    play: as for `Policy.act`."""
+    """Play `episodes` episodes of a specification's levels, or of each of its games of Procgen ->
+    {name: its episodes}. play: as for `Policy.act`."""
     found = {}
-    for number, game in enumerate(level_names(levels)):
+    for number, game in enumerate(level_names(levels) if of_procgen(levels) else [levels]):
         count, own = even_rows(episodes), row_seeds(seed, number + 1)[-1]
         envs = make(game, settings, num_envs=count)
         with closing(envs), aside(own):
             act = partial(policy.act, play=play)
-            found[game] = play_episodes(act, envs, episodes=episodes, seed=own)
+            found[game] = play_episodes(act, envs, episodes=episodes, seed=own, patience=PATIENCE)
     return found
 
 
@@ -54,8 +60,8 @@ def evaluated(policy: Policy, config: Any, *, env_steps: int) -> dict[str, float
     run, asked, seed = config.run, config.evaluation, config.run.seed + env_steps
     metrics: dict[str, float] = {}
     sets = level_sets(run.levels, config.env, test_levels=asked.test_levels)
-    for name, settings in sets.items():
-        found = evaluate(policy, run.levels, settings, episodes=asked.evaluate_episodes, seed=seed)
+    for name, (levels, settings) in sets.items():
+        found = evaluate(policy, levels, settings, episodes=asked.evaluate_episodes, seed=seed)
         metrics |= summary(name, found, settings)
     return metrics
 

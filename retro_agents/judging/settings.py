@@ -1,7 +1,6 @@
 """The settings of evaluations while an agent learns."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
 from retro_agents.contract.episodes import even_rows
@@ -16,15 +15,16 @@ from retro_agents.run.fields import flag_of, report
 class EvaluationSettings:
     """Evaluation during a run, which does not influence the run."""
 
-    evaluate_every: Natural = report(0, group="Evaluation", other_names=("test_worker_interval",))
-    """Agent steps between evaluations on training and test levels (Procgen only); 0: none."""
-    evaluate_episodes: Count = report(32, group="Evaluation", only_with="evaluate_every")
-    """Episodes of each game on each set of levels in an evaluation."""
-    test_levels: Literal["auto", "unseen", "all"] = report(
-        "auto", group="Evaluation", only_with="evaluate_every"
+    evaluate_every: Natural = report(
+        0, "once", "contest", group="Evaluation", other_names=("test_worker_interval",)
     )
-    """Test levels: unseen (other seeds than in training), or all; auto: unseen, or all if training
-    is on all."""
+    """Agent steps between evaluations on training and test levels; 0: none."""
+    evaluate_episodes: Count = report(32, group="Evaluation", only_with="evaluate_every")
+    """Episodes on each set of levels in an evaluation, spread over the levels in their order; of
+    Procgen, of each game."""
+    test_levels: str = report("auto", group="Evaluation", only_with="evaluate_every")
+    """Levels to test on besides, as for --levels; auto: none. Of Procgen, unseen (other seeds than
+    in training), or all; auto: unseen, or all if training is on all."""
     sight_every: Natural = report(0, "once", "contest", group="Evaluation")
     """Agent steps between sight tests on the training levels; 0: none. A test writes the mean
     return on the agent's own frames (sight/seeing), on frames from other moments (sight/shuffled)

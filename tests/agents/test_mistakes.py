@@ -14,7 +14,7 @@ from retro_agents.run.removed import REMOVED
 from tests.agents.tiny import AGENTS, main, words
 
 HUGE = (["--hidden", str(10**10)], "no memory for such a net; give smaller --hidden or --widths")
-JUDGED = (["--evaluate-every", "100"], "--evaluate-every is for levels of Procgen")
+JUDGED = (["--evaluate-every", "100", "--test-levels", "all"], "--test-levels all is for Procgen")
 THREADS = (["--torch-threads", str(10**11)], "expected a whole number from 0 to 1024")
 EVERY = [
     (["--levels", "BrambleDash-Genesis-v0:Nowhere"], "Nowhere"),

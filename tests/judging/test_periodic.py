@@ -4,6 +4,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from retro_agents.contract.episodes import Random
+from retro_agents.games.families import level_sets
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.games import GAMES
 from retro_agents.games.retro.config import EnvConfig
@@ -66,6 +68,33 @@ def test_each_evaluation_plays_other_levels(monkeypatch):
     evaluated(Mock(), config_of("procgen:coinrun", ProcgenConfig(), **asked), env_steps=60)
     told = [(call.kwargs["seed"], call.kwargs["episodes"]) for call in play.call_args_list]
     assert told == [(67, 2)] * 2
+
+
+def test_a_platform_game_is_played_on_the_runs_levels_and_on_those_that_are_named():
+    own, env = "BrambleWood.Act1,SnowRidge.Act1", EnvConfig(episode_steps=40)
+    assert level_sets(own, env, test_levels="auto") == {"train": (own, env)}
+    asked = {"test_levels": "RustCavern.Act1", "evaluate_episodes": 4}
+    policy = Random(env.spec().actions)
+    found = evaluated(policy, config_of(own, env, **asked), env_steps=60)
+    assert {*found} == {
+        f"{one}_{what}" for one in ("train", "test") for what in ("return", "min", "max", "std")
+    }
+    assert 0.0 <= found["test_min"] < found["test_max"] < 2_000.0
+    for levels, says in (("unseen", "is for Procgen"), ("RustCavern.Act1x", "nearest: RustCavern")):
+        with pytest.raises(UserError, match=says):
+            level_sets(own, env, test_levels=levels)
+    with pytest.raises(UserError, match="expected auto, unseen, all for Procgen"):
+        level_sets("procgen:coinrun", ProcgenConfig(), test_levels="RustCavern.Act1")
+
+
+def test_an_evaluation_cuts_episodes_without_progress_and_plays_as_the_agent_is_set(monkeypatch):
+    play = Mock(return_value=episodes(1.0))
+    monkeypatch.setattr(periodic, "play_episodes", play)
+    policy, asked = Mock(), {"test_levels": "auto", "evaluate_episodes": 2}
+    evaluated(policy, config_of("BrambleWood.Act1", EnvConfig(), **asked), env_steps=60)
+    assert play.call_args.kwargs["patience"] == PATIENCE
+    play.call_args.args[0]("obs")
+    policy.act.assert_called_once_with("obs", play=None)
 
 
 def test_each_test_of_sight_plays_other_levels_and_cuts_episodes_without_progress(monkeypatch):
