@@ -133,13 +133,13 @@ class Rows:
         *,
         theta: NDArray[np.float32],
         budget: int,
-        tell: Callable[[int], None] = lambda begun: None,
+        on_step: Callable[[int], None] = lambda begun: None,
     ) -> tuple[NDArray[np.void], int]:
         """Play what this process can claim of a generation -> (records [N], agent steps taken).
 
         theta: the weights without noise, [D]. budget: agent steps after which play ends if the
         environment cannot reset single rows; the generation may then be incomplete.
-        tell: called at every step with the number of episodes that all processes had begun when
+        on_step: takes, after each step, the number of episodes that all processes had begun when
         this one last claimed one.
         """
         records: list[tuple[Any, ...]] = []
@@ -151,7 +151,7 @@ class Rows:
             ended = self.step()
             steps += len(self.episodes)
             world.progress()
-            tell(self.begun)
+            on_step(self.begun)
             for row, report in ended.items():
                 if episode := self.episodes[row]:
                     played = episode.number, episode.steps, episode.total

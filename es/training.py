@@ -98,11 +98,11 @@ class Training(RunState):
         budget = -(-left // world.size)  # of this process
         playing = world.size * len(self.rows.episodes)
 
-        def tell(begun: int) -> None:
+        def on_step(begun: int) -> None:
             seconds = time.monotonic() - start
             show(self.env_steps, so_far(plan, begun, playing=playing, seconds=seconds))
 
-        own, steps = self.rows.play(plan, world, theta=theta, budget=budget, tell=tell)
+        own, steps = self.rows.play(plan, world, theta=theta, budget=budget, on_step=on_step)
         head = np.array([steps, zlib.crc32(theta.tobytes())], np.int64).tobytes()
         answers = world.exchange(head + own.tobytes(), may_leave=True)
         heads = np.array([np.frombuffer(answer[:16], np.int64) for answer in answers])

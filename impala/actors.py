@@ -45,8 +45,8 @@ class Actor:
         collector = self.collector
         before = collector.env_steps
         self.obs = collector.play(self.envs, self.obs)
-        episodes = [(s - before, self.first + env, e) for s, env, e in collector.ended]
-        collector.ended.clear()
+        episodes = [(s - before, self.first + env, e) for s, env, e in collector.episodes]
+        collector.episodes.clear()
         sequences = None
         if collector.rollout.full:
             sequences = sequences_of(

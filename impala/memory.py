@@ -12,6 +12,9 @@ from retro_agents.experience.rollouts import Rollout
 from retro_agents.ground.arrays import Rows, whole
 from retro_agents.run.run import EndedEpisode
 
+PREFIX = "memory-"
+"""Prefix of the memory's arrays in a checkpoint."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
@@ -174,7 +177,3 @@ class Memory:
             self.remembered.append(together.columns(slice(begin, begin + self.sequences)))
         rest = together.columns(slice(int(ends[-1]), None))
         self.waiting = [rest] if rest.count else []
-
-
-PREFIX = "memory-"
-"""Prefix of the memory's arrays in a checkpoint."""

@@ -32,6 +32,16 @@ from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
 
+class SavedState(msgspec.Struct):
+    """The state of a checkpoint, beside the collector's."""
+
+    rng: dict[str, Any]
+    memory_rng: str
+    remembered: int
+    owed: float
+    returns: list[float]
+
+
 @dataclass
 class Training(RunState):
     """Holds the agent, what it learns with, and what plays it where no actors do."""
@@ -68,7 +78,8 @@ class Training(RunState):
                 sequences=sequences,
                 remembered=config.replay_batches,
                 proportion=config.replay_proportion,
-                rng=np.random.default_rng([config.run.seed, 0, 1]),  # 0, 0 is an environment's
+                # An environment draws by [seed, 0], which is the same as [seed, 0, 0].
+                rng=np.random.default_rng([config.run.seed, 0, 1]),
             )
 
     def count(self, block: Block) -> list[EndedEpisode]:
@@ -143,7 +154,7 @@ class Training(RunState):
         does if actors play, or did."""
         saved.check_run("memory_rng")
         self.agent.load_weights(saved)
-        state = saved.state_as(Kept)
+        state = saved.state_as(SavedState)
         saved.check_same(self.config)
         check_seen_alike(saved, self.config)
         restore_optimiser(self.learner.optimiser, saved.tensors["optimiser"])
@@ -161,16 +172,6 @@ class Training(RunState):
         obs = restore_run(saved, self.collector, envs)
         self.clock -= self.collector.rollout.filled * envs.num_envs
         return obs
-
-
-class Kept(msgspec.Struct):
-    """The state of a checkpoint, beside the collector's."""
-
-    rng: dict[str, Any]
-    memory_rng: str
-    remembered: int
-    owed: float
-    returns: list[float]
 
 
 def make_collector(agent: ImpalaAgent, num_envs: int, *, env_steps: int = 0) -> Collector:

@@ -76,7 +76,8 @@ def load_scripts(source: str, names: tuple[str, ...]) -> tuple[Script, ...]:
             f"cannot read the scripts {source}: {error.strerror}; give a file, or "
             + ", ".join(sorted(one.stem for one in SCRIPTS.glob("*.yaml")))
         ) from None
-    except (yaml.YAMLError, ValueError) as error:  # msgspec's errors, and bytes that are no text
+    # msgspec's errors, bytes that are no text, and parts that hold themselves.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{path} holds no scripts: {' '.join(str(error).split())}") from None
     for script in found:
         if flaw := flaw_of(script, names):

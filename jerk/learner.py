@@ -213,9 +213,10 @@ class Learner:
         scores = self.policy.scores(torch.from_numpy(obs).to(device))
         targets = torch.from_numpy(actions).to(device)
         losses = imitation_losses(scores, targets, torch.from_numpy(weights).to(device))
+        loss = losses.mean()
         self.optimiser.zero_grad()
-        losses.mean().backward()
+        loss.backward()
         nn.utils.clip_grad_norm_(self.parameters, GRADIENT_NORM)
         self.optimiser.step()
         agrees = (scores.argmax(dim=1) == targets).float().mean()
-        return {"imitation_loss": losses.mean().item(), "imitation_agrees": agrees.item()}
+        return {"imitation_loss": loss.item(), "imitation_agrees": agrees.item()}

@@ -36,7 +36,7 @@ from retro_agents.run.run import EndedEpisode, RunState
 COUNTERS = ("env_steps", "updates", "first_run")
 
 
-class Kept(msgspec.Struct):
+class SavedState(msgspec.Struct):
     """The state of a checkpoint, beside the agent's."""
 
     plays: list[dict[str, Any]]
@@ -244,7 +244,7 @@ class Training(RunState):
         self.agent.restore(saved)
         self.runs = BestRuns(self.config.runs)  # drops what a damaged checkpoint left
         saved.check_run("plays")
-        state = saved.state_as(Kept)
+        state = saved.state_as(SavedState)
         saved.check_same(self.config)
         if self.recordings is not None and state.recordings is not None:
             self.recordings.restore(state.recordings)

@@ -32,6 +32,7 @@ class Storage:
 
     @property
     def capacity(self) -> int:
+        """Number of slots."""
         return len(self.vectors)
 
     def next_slot(self) -> int:

@@ -21,6 +21,8 @@ from retro_agents.run.distrust import reading
 
 UNKNOWN = -1
 """The action of a step for which none was demonstrated."""
+BYTES_BESIDE_FRAME = 13
+"""Of a step."""
 
 
 @final
@@ -40,7 +42,7 @@ class Demonstrations:
         with memory_for(
             f"{rows * steps} steps",
             instead="give fewer --steps, or --demonstrations",
-            size=rows * steps * (prod(shape) + 13),
+            size=rows * steps * (prod(shape) + BYTES_BESIDE_FRAME),
         ):
             self.frames = np.zeros((rows, steps, *shape), np.uint8)
             self.ages = np.zeros((rows, steps), np.int32)  # steps since the episode began

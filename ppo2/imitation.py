@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ppo2.config import PPO2Config
 from retro_agents.experience.advantages import returns_to_go
-from retro_agents.experience.off_policy import BESIDE
+from retro_agents.experience.off_policy import BYTES_BESIDE_FRAME
 from retro_agents.experience.replay import SLOT_FIELDS, Batch, Replay
 from retro_agents.experience.rollouts import Rollout
 from retro_agents.ground.device import memory_for
@@ -49,7 +49,7 @@ class Imitation(Replay):
         """Newest steps of an episode that can be drawn when it ends."""
         what = f"a memory of {size:,} steps"
         advice = "give a smaller --self-imitation-size"
-        used = min(size, config.run.timesteps) * (prod(frame) + BESIDE)
+        used = min(size, config.run.timesteps) * (prod(frame) + BYTES_BESIDE_FRAME)
         with memory_for(what, instead=advice, size=used):
             super().__init__(
                 size,

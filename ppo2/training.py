@@ -28,7 +28,7 @@ from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import seed_everything
 from retro_agents.run.checkpoint import Checkpoint
 
-MEMORY = "imitation_"
+MEMORY_PREFIX = "imitation_"
 """Prefix of the arrays of self-imitation's memory in a checkpoint."""
 
 
@@ -99,12 +99,13 @@ class Training(OnPolicy):
         imitated = self.imitate()
         self.updates += 1
         collector.begin_rollout()
-        own = {**losses, **imitated, **bonuses, "updates": self.updates}
-        return {"explained_variance": explained, **own, **collector.returns()}
+        learned = {"explained_variance": explained, **losses, **imitated}
+        played = {**collector.detour_share(), **bonuses}
+        return {**learned, **played, "updates": self.updates, **collector.returns()}
 
     def batch(self, obs: NDArray[np.uint8]) -> tuple[Batch, float, dict[str, float]]:
         """The rollout to learn from, the explained share of its returns' variance, and metrics of
-        bonuses and detours. obs: after the rollout."""
+        bonuses. obs: after the rollout."""
         config, collector = self.config, self.collector
         rewards, bonus, metrics = self.rewards(obs)
         advantages, explained = self.advantages(obs, rewards)
@@ -126,25 +127,25 @@ class Training(OnPolicy):
             scale, limit = collector.return_scale.deviation, LIMIT
         self.imitation.remember(collector.rollout, scale=scale, limit=limit)
         rows = collector.num_envs * config.rollout_steps // config.minibatches
-        means = [0.0]
+        means: list[float] = []
         for _ in range(config.self_imitation_batches):
             if (drawn := self.imitation.draw(rows)) is not None:
                 batch, returns = drawn
                 gains = self.learner.imitate(batch, returns / np.float32(scale))
                 self.imitation.update_priorities(batch.indices, gains)
                 means.append(float(gains.mean()))
-        return {"imitation_gain": float(np.mean(means[1:] or means))}
+        return {"imitation_gain": float(np.mean(means)) if means else 0.0}
 
     def rewards(
         self, obs: NDArray[np.uint8]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None, dict[str, float]]:
         """What to learn from, [T,N]: rewards scaled, bonuses added; RND's bonus, if it has a value
-        function of its own; metrics of bonuses and detours. obs: after the rollout."""
+        function of its own; metrics of bonuses. obs: after the rollout."""
         config, collector, rollout = self.config, self.collector, self.collector.rollout
-        metrics = collector.detoured()
         rewards, apart = collector.rewards(scaled=config.normalise_returns), None
         if self.novelty is None and self.rnd is None:
-            return rewards, apart, metrics
+            return rewards, apart, {}
+        metrics: dict[str, float] = {}
         last = collector.images(obs)
         frames = rollout.frames_reached(last, collector.spec.channels)
         if self.novelty is not None:
@@ -176,7 +177,8 @@ class Training(OnPolicy):
         if self.novelty is not None:
             own["arrays"]["novelty"] = self.novelty.array()
         if self.imitation is not None:
-            own["arrays"] |= {MEMORY + name: rows for name, rows in self.imitation.arrays().items()}
+            memory = self.imitation.arrays()
+            own["arrays"] |= {MEMORY_PREFIX + name: rows for name, rows in memory.items()}
             own["state"]["imitation_rng"] = generator_state(self.imitation.rng)
         if self.rnd is not None:
             own["tensors"] = {"rnd": self.rnd.tensors()}
@@ -212,8 +214,11 @@ class Training(OnPolicy):
         if self.novelty is not None:
             self.novelty.restore(saved.arrays["novelty"])
         if self.imitation is not None:
-            of_memory = [name for name in saved.arrays if name.startswith(MEMORY)]
-            places = {name.removeprefix(MEMORY): saved.arrays.stored[name] for name in of_memory}
+            places = {
+                name.removeprefix(MEMORY_PREFIX): place
+                for name, place in saved.arrays.stored.items()
+                if name.startswith(MEMORY_PREFIX)
+            }
             self.imitation.restore(StoredArrays(places))
             set_generator_state(self.imitation.rng, saved.state["imitation_rng"])
         if self.rnd is not None:

@@ -152,7 +152,7 @@ class RainbowNet(nn.Module):
     ) -> Tensor:
         return self.head(self.encoder(obs), noise, fractions)
 
-    def drawn(self, rows: int, device: torch.device) -> tuple[list[Noise | None], Tensor | None]:
+    def draw(self, rows: int, device: torch.device) -> tuple[list[Noise | None], Tensor | None]:
         """Draws noise and fractions for one forward pass."""
         return self.head.sample_noise(None, device), self.head.sample_fractions(rows, device)
 
@@ -203,17 +203,17 @@ class Learner:
         of the targets that the atoms cannot hold. obs: the batch's before any augmentation."""
         config, device, rows = self.config, self.device, len(batch.actions)
         temperature = config.munchausen_temperature
-        noise, fractions = self.net.drawn(rows, device)
+        noise, fractions = self.net.draw(rows, device)
         next_obs = batch.next_obs.contiguous(memory_format=torch.channels_last)  # once for both
         with torch.autocast(device.type, torch.bfloat16, enabled=self.half):
             # The pass with gradient is first: autocast reuses its bf16 weights for the other.
             outputs = self.net(batch.obs, noise, fractions)
             with torch.no_grad():
-                next_target = chooser = self.target(next_obs, *self.target.drawn(rows, device))
+                next_target = chooser = self.target(next_obs, *self.target.draw(rows, device))
                 if config.munchausen:
-                    chooser = self.target(obs, *self.target.drawn(rows, device))
+                    chooser = self.target(obs, *self.target.draw(rows, device))
                 elif config.double:
-                    chooser = self.net(next_obs, *self.net.drawn(rows, device))
+                    chooser = self.net(next_obs, *self.net.draw(rows, device))
         taken, values = choose(outputs, batch.actions), q_values(chooser, self.z)
         returns = batch.returns
         if config.munchausen:

@@ -22,6 +22,10 @@ from retro_agents.run.checkpoint import Checkpoint
 from retro_agents.run.optimiser import set_rate
 from retro_agents.run.run import EndedEpisode
 
+CLIPPED, ROWS = 0.1, 10
+"""A warning is printed if more than this share of the targets, averaged over this number of rows
+of metrics, lies outside the atoms."""
+
 
 class Step(NamedTuple):
     """An agent step of N environments."""
@@ -43,11 +47,6 @@ class Step(NamedTuple):
     """Whether it begins new episodes, instead of following these environments' last step."""
     losses: NDArray[np.float32] | None = None
     """Losses [K] of the transitions that the step completes, if an actor computed them."""
-
-
-CLIPPED, ROWS = 0.1, 10
-"""A warning is printed if more than this share of the targets, averaged over this number of rows
-of metrics, lies outside the atoms."""
 
 
 class Training(OffPolicy):
@@ -137,7 +136,7 @@ class Training(OffPolicy):
         return losses
 
     def take(self, saved: Checkpoint) -> None:
-        """Take a checkpoint's weights, mixed with fresh ones by init_shrink, because such a net
+        """Takes a checkpoint's weights, mixed with fresh ones by init_shrink, because such a net
         learns something new faster. Source: Ash and Adams, arXiv:1910.08475."""
         fresh = copy.deepcopy(self.agent.net)
         self.agent.load_weights(saved)

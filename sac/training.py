@@ -24,7 +24,7 @@ class Training(OffPolicy):
         self.learner = Learner(net, config, device=self.device)
 
     def begin(self, envs: Any) -> NDArray[np.uint8]:
-        """Begin new episodes -> the first observations."""
+        """Begins new episodes. Returns the first observations."""
         self.replay.cut(np.arange(self.num_envs))
         obs, _ = envs.reset(seed=actor_seed(self.config.run.seed, 0, self.env_steps))
         return obs

@@ -26,6 +26,8 @@ MICROBATCH = 512
 """Rows from which a gradient or a Fisher-vector product is computed at a time."""
 ENOUGH = 1e-10
 """Squared length of the residual at which conjugate gradients stop."""
+TRIES, SHRINK = 10, 0.8
+"""The line search: number of step lengths to try, and the ratio of each to the one before."""
 
 
 def kl_divergences(old: Tensor, new: Tensor) -> Tensor:
@@ -73,10 +75,6 @@ def fisher_vector_product(policy: nn.Module, obs: Tensor, vector: Tensor) -> Ten
         log_probs, changes = forward_ad.unpack_dual(functional_call(policy, duals, (obs,)))
     pull = (log_probs.exp() * changes).detach() / len(log_probs)
     return flat(torch.autograd.grad(log_probs, list(named.values()), pull))
-
-
-TRIES, SHRINK = 10, 0.8
-"""The line search: number of step lengths to try, and the ratio of each to the one before."""
 
 
 def line_search(

@@ -63,7 +63,7 @@ class Collector:
         self.noise: Noises | None = None
         self.env_steps = 0
         self.recent_returns: deque[float] = deque(maxlen=100)
-        self.ended: list[EndedEpisode] = []
+        self.episodes: list[EndedEpisode] = []
         """Episodes of this process that are not yet reported."""
         self.group = Group()
         self.share = slice(self.group.rank * num_envs, (self.group.rank + 1) * num_envs)
@@ -147,7 +147,7 @@ class Collector:
         if self.frames is not None and obs.shape[1] > self.spec.channels:
             envs.send_newest_frames()
             obs = self.frames.begin(obs)
-        obs, steps = self.held(obs), self.steps_to_play()
+        obs, steps = self.own_copy(obs), self.steps_to_play()
         with self.policy.autocast():
             for step in range(steps + 1):
                 for part in self.parts:
@@ -163,8 +163,8 @@ class Collector:
 
     def ended_episodes(self) -> list[EndedEpisode]:
         """The episodes that have ended since the last call, in all processes, in order."""
-        ended = sorted(chain(*self.group.gather(self.ended)), key=lambda one: one[:2])
-        self.ended.clear()
+        ended = sorted(chain(*self.group.gather(self.episodes)), key=lambda one: one[:2])
+        self.episodes.clear()
         self.recent_returns.extend(episode["r"] for _, _, episode in ended)
         return ended
 
@@ -175,8 +175,8 @@ class Collector:
         ends = {"min_return": min(recent), "max_return": max(recent)}
         return {"mean_return": float(np.mean(recent)), **ends}
 
-    def detoured(self) -> dict[str, float]:
-        """The share of the rollout's steps that detours took, if there are any."""
+    def detour_share(self) -> dict[str, float]:
+        """The share of the rollout's steps that detours took, as a metric; none without any."""
         if self.detours is None:
             return {}
         shares = self.group.gather(float(self.detours.taken.mean()))
@@ -189,14 +189,14 @@ class Collector:
         drawn = partial(minibatches, self.rngs, self.rollout.steps, count=count, length=length)
         return [drawn() for _ in range(epochs)]
 
-    def held(self, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """A copy of observations, in memory from which a GPU reads by itself."""
+    def own_copy(self, obs: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A copy of observations, pinned where a GPU will read them."""
         if self.device.type == "cpu":
             return obs.copy()
         copy: NDArray[np.uint8] = torch.from_numpy(obs).pin_memory().numpy()
         return copy
 
-    def moved(self, array: NDArray[Any]) -> Tensor:
+    def on_device(self, array: NDArray[Any]) -> Tensor:
         """An array, on the device."""
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
@@ -204,9 +204,9 @@ class Collector:
         """Moves observations [n,C,H,W] to the device, channels last; or the newest frames
         [N,c,H,W] of all environments, with those before them."""
         if self.frames is None or obs.shape[1] > self.spec.channels:
-            return self.moved(obs).contiguous(memory_format=torch.channels_last)
+            return self.on_device(obs).contiguous(memory_format=torch.channels_last)
         whole = slice(0, self.num_envs)
-        shown = self.frames.after(self.moved(obs), self.moved(self.starts), whole)
+        shown = self.frames.after(self.on_device(obs), self.on_device(self.starts), whole)
         return shown.permute(0, 3, 1, 2)
 
     def act(self, obs: NDArray[np.uint8], part: slice) -> NDArray[np.int64]:
@@ -223,7 +223,7 @@ class Collector:
         )
         if self.detours is not None:
             chosen, step = actions.cpu().numpy(), self.rollout.step_of(part)
-            actions = self.moved(self.detours.overrule(chosen, part, step=step))
+            actions = self.on_device(self.detours.overrule(chosen, part, step=step))
         before, starts = self.state[part], self.starts[part]
         self.rollout.add_actions(images, before, starts, actions, logp, values, part=part)
         self.state[part] = after
@@ -259,7 +259,7 @@ class Collector:
             step, progress = self.rollout.step_of(part), self.progress[part]
             self.detours.look(part, step=step, progress=progress, ended=ended)
         for episode in ended_episodes(infos):
-            self.ended.append((env_steps, self.share.start + episode["env"], episode))
+            self.episodes.append((env_steps, self.share.start + episode["env"], episode))
         if part.stop == self.num_envs:
             self.env_steps = env_steps
         self.rollout.add_outcomes(
@@ -285,7 +285,7 @@ class Collector:
         """The rollout to learn from, see `Rollout.batch`, with its noise and detours."""
         own = None
         if self.detours is not None:
-            own = self.moved(~self.detours.taken).flatten()
+            own = self.on_device(~self.detours.taken).flatten()
         return replace(self.rollout.batch(advantages), noise=self.noise, own=own)
 
     def evaluate(

@@ -58,18 +58,17 @@ class Detours:
     def overrule(self, actions: NDArray[np.int64], part: slice, *, step: int) -> NDArray[np.int64]:
         """The actions [n] of the environments in `part`, with those of detours in place. step: of
         the rollout."""
-        self.taken[step, part] = False
-        for env in range(len(self.queues))[part]:
-            if self.waited[env] >= self.patience:
-                self.queues[env], self.waited[env] = self.drawn(self.rngs[env])[::-1], 0
-            self.taken[step, env] = bool(self.queues[env])
         chosen = actions.copy()
-        for row in np.flatnonzero(self.taken[step, part]):
-            chosen[row] = self.queues[part.start + row].pop()
+        for row, env in enumerate(range(len(self.queues))[part]):
+            if self.waited[env] >= self.patience:
+                self.queues[env], self.waited[env] = self.draw(self.rngs[env])[::-1], 0
+            if goes_on := bool(self.queues[env]):
+                chosen[row] = self.queues[env].pop()
+            self.taken[step, env] = goes_on
         return chosen
 
-    def drawn(self, rng: np.random.Generator) -> list[int]:
-        """A new detour's actions."""
+    def draw(self, rng: np.random.Generator) -> list[int]:
+        """Draws a detour's actions."""
         actions: list[int] = []
         for way, (least, most) in ((self.left, BACK), (self.right, FORWARD)):
             length, period, jump = (

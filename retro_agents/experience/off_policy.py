@@ -25,8 +25,8 @@ from retro_agents.run.distrust import reading
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
 
-BESIDE = 24
-"""Bytes of a step in a replay besides its frame."""
+BYTES_BESIDE_FRAME = 24
+"""Of a step in a replay."""
 
 
 def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
@@ -34,7 +34,7 @@ def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
     it is too short to learn from, or there is no memory for it."""
     steps, spec = capacity or config.replay_size, config.env.spec()
     frame = spec.channels, *spec.observation_shape[1:]
-    size = steps * (prod(frame) + BESIDE)
+    size = steps * (prod(frame) + BYTES_BESIDE_FRAME)
     advice = "give a smaller --replay-size"
     try:
         with memory_for(f"a replay of {steps:,} steps", instead=advice, size=size):
@@ -53,7 +53,7 @@ def make_replay(config: Any, num_envs: int, *, capacity: int = 0) -> Replay:
         raise UserError(f"{error}; give a larger --replay-size or fewer --num-envs") from None
 
 
-class Kept(msgspec.Struct):
+class SavedState(msgspec.Struct):
     """The state of a checkpoint, see `OffPolicy.save`."""
 
     rng: dict[str, Any]
@@ -67,7 +67,7 @@ class OffPolicy(RunState):
     """The base of a `Training` that learns from a replay. The subclass makes the `agent` and the
     `learner`, which has a `target` and an `optimiser`, after this has seeded the generators."""
 
-    env_steps = 0
+    env_steps = 0  # an attribute instead of `RunState`'s property
     learner: Any
 
     def __init__(self, config: Any, num_envs: int) -> None:
@@ -100,7 +100,7 @@ class OffPolicy(RunState):
             saved = load_checkpoint(left_by(init))
         with reading(saved.folder):
             if saved.agent == self.name or not episodes_of(saved):
-                self.take(saved)
+                self.take(saved)  # raises UserError if it is another agent's
             elif not config.init_replay:
                 raise UserError(
                     f"{saved.folder} holds episodes without weights of {self.name}: give an "
@@ -188,8 +188,8 @@ class OffPolicy(RunState):
             ) from None
         for name in self.counters():
             setattr(self, name, saved.counters[name])
+        state = saved.state_as(SavedState)
         self.recent_returns.clear()
-        state = saved.state_as(Kept)
         self.recent_returns.extend(state.recent_returns)
         self.latest = state.latest
         set_generator_state(self.rng, state.replay_rng)

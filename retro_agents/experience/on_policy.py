@@ -124,7 +124,7 @@ class OnPolicy(RunState):
         """Restores what only this agent saves."""
 
 
-class Collected(msgspec.Struct):
+class SavedCollector(msgspec.Struct):
     """The state of a checkpoint that `contents_of` returns, and the run's generators."""
 
     envs: list[dict[str, Any]]
@@ -196,7 +196,7 @@ def restore_run(saved: Checkpoint, collector: Collector, envs: VectorEnv) -> NDA
     step of resuming: afterwards the generators draw as they did. Raises UserError as `check_run`
     does."""
     check_run(saved, collector)
-    state, share = saved.state_as(Collected), collector.share
+    state, share = saved.state_as(SavedCollector), collector.share
     collector.env_steps = saved.counters["env_steps"]
     collector.recent_returns.clear()
     collector.recent_returns.extend(state.recent_returns)

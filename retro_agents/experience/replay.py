@@ -241,8 +241,9 @@ class Replay:
         """Restore what `arrays` returned. alpha: see `taken_over`. Raises ValueError if the rings'
         shape differs."""
         filled, heads = saved["filled"], saved["heads"]
-        wrapped = len(filled) == self.num_envs and ((filled < self.slots) & (heads != filled)).any()
-        if len(filled) != self.num_envs or filled.max() > self.slots or wrapped:
+        fits = len(filled) == self.num_envs and filled.max() <= self.slots
+        # A smaller ring that was full has its oldest slot in the middle, where a larger one cannot.
+        if not fits or ((filled < self.slots) & (heads != filled)).any():
             raise ValueError("the saved replay has other rings: other num_envs or replay_size")
         for name in RING_FIELDS:
             getattr(self, name)[:] = saved[name]

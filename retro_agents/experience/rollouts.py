@@ -15,6 +15,12 @@ from torch import Tensor
 
 from retro_agents.nets.noisy import Noises, rows_of
 
+SAVED = (
+    *("obs", "states", "starts", "actions", "logp", "values", "rewards"),
+    *("terminated", "ended", "progress", "levels"),
+)
+"""Arrays of an unfinished rollout in a checkpoint."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -107,7 +113,7 @@ class Rollout:
             return torch.zeros(*shape, *extra, dtype=dtype, device=device)
 
         self.steps, self.num_envs, self.device = steps, num_envs, device
-        self.taken = np.zeros(num_envs, np.int64)
+        self.complete_steps = np.zeros(num_envs, np.int64)
         """Complete steps of each environment."""
         self.obs = empty(height, width, channels, dtype=torch.uint8)
         self.states = empty(state_size)
@@ -124,11 +130,11 @@ class Rollout:
     @property
     def filled(self) -> int:
         """Number of steps that are complete in every environment."""
-        return int(self.taken.min())
+        return int(self.complete_steps.min())
 
     def step_of(self, part: slice) -> int:
         """The current step of these environments; those of another part may be one ahead."""
-        return int(self.taken[part][0])
+        return int(self.complete_steps[part][0])
 
     @property
     def full(self) -> bool:
@@ -172,11 +178,11 @@ class Rollout:
         for row in np.flatnonzero(truncated & ~terminated).tolist():
             env = range(self.num_envs)[part][row]
             self.finals[t, env] = np.array(infos["final_obs"][env])
-        self.taken[part] += 1
+        self.complete_steps[part] += 1
 
     def clear(self) -> None:
         """Start an empty rollout."""
-        self.taken[:] = 0
+        self.complete_steps[:] = 0
         self.finals.clear()
 
     def frames_reached(self, images: Tensor, channels: int) -> Tensor:
@@ -216,15 +222,9 @@ class Rollout:
         for name in SAVED:
             array = saved[name][envs].swapaxes(0, 1)
             torch.as_tensor(getattr(self, name))[: len(array)] = torch.from_numpy(array.copy())
-            self.taken[:] = len(array)
+        self.complete_steps[:] = len(array)  # all have as many steps
         _, _, height, width, channels = self.obs.shape
         for t, env, image in finals:
             if env in range(envs.start, envs.stop):
                 pixels = np.frombuffer(image, np.uint8).reshape(channels, height, width)
                 self.finals[t, env - envs.start] = pixels
-
-
-SAVED = (
-    *("obs", "states", "starts", "actions", "logp", "values", "rewards"),
-    *("terminated", "ended", "progress", "levels"),
-)

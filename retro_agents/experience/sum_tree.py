@@ -32,6 +32,7 @@ class SumTree:
 
     @property
     def total(self) -> float:
+        """The sum of all leaves."""
         return float(self.levels[-1].sum())
 
     def set(self, indices: Ints, values: Floats | float) -> None:

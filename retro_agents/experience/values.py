@@ -68,6 +68,6 @@ def _seen(
     starts: NDArray[np.bool_],
 ) -> Floats:
     """Values [n,V] of observations [n,C,H,W] of these environments."""
-    images, begins = collector.images(obs), collector.moved(starts)
+    images, begins = collector.images(obs), collector.on_device(starts)
     _, values, _ = collector.evaluate(images, rows, state=state, starts=begins)
     return values.reshape(len(rows), -1).cpu().numpy()

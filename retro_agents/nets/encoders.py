@@ -53,7 +53,7 @@ class Encoder(nn.Module):
         return self.convolutions(obs)
 
 
-def ended(
+def with_last_layers(
     layers: Sequence[nn.Module], channels: int, parts: Sequence[str], *, pool: bool = False
 ) -> list[nn.Module]:
     """Appends self-attention, if it is among the parts, and with `pool` the mean over the image."""
@@ -83,7 +83,7 @@ def nature(
         nn.Conv2d(second, third, 3, stride=1),
         nn.ReLU(),
     ]
-    return Encoder(ended(layers, third, parts, pool=pool), image)
+    return Encoder(with_last_layers(layers, third, parts, pool=pool), image)
 
 
 def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) -> Encoder:
@@ -97,7 +97,7 @@ def data_efficient(image: tuple[int, int, int], *, parts: Sequence[str] = ()) ->
         nn.Conv2d(32, 64, 5, stride=5),
         nn.ReLU(),
     ]
-    return Encoder(ended(layers, 64, parts), image)
+    return Encoder(with_last_layers(layers, 64, parts), image)
 
 
 def impala(
@@ -129,7 +129,7 @@ def impala(
     end: list[nn.Module] = [activation(parts), *([MeanOverImage()] if pool else [])]
     end = end[::-1] if "pool-first" in parts else end
     end = [*end, GridMax(6)] if "max-pool" in parts else end
-    return Encoder([*ended(layers, inputs, parts), *end], image)
+    return Encoder([*with_last_layers(layers, inputs, parts), *end], image)
 
 
 def separable(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
@@ -161,7 +161,7 @@ def mobilenet(
         layers += separable(inputs, outputs, stride=2)
         layers += separable(outputs, outputs, stride=1)
     kaiming(nn.Sequential(*layers))
-    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
+    return Encoder(with_last_layers(layers, widths[-1], parts, pool=pool), image)
 
 
 def xresnet(
@@ -188,7 +188,7 @@ def xresnet(
     strides = strides or [2 if number < 3 else 1 for number in range(len(widths))]
     for (inputs, outputs), stride in zip(pairwise((first, *widths)), strides, strict=True):
         layers.append(XResidualBlock(inputs, outputs, stride=stride, parts=parts))
-    return Encoder(ended(layers, widths[-1], parts, pool=pool), image)
+    return Encoder(with_last_layers(layers, widths[-1], parts, pool=pool), image)
 
 
 ENCODERS: dict[str, Callable[..., Encoder]] = {

@@ -48,7 +48,7 @@ class NetAgent(Generic[Net, Config]):
     """Name of the agent's package."""
     config_type: ClassVar[type]
     fits: ClassVar[Mapping[str, Any]] = NOTHING
-    """Settings of a saved net's shape, and the value with which it fits a net that has another."""
+    """Setting of the net's shape -> the saved value that fits a net with another value too."""
     logits: bool
     """Whether scores are a policy's logits; otherwise they are expected returns."""
     recurrent = False

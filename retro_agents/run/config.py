@@ -122,7 +122,9 @@ def _number(value: Any, hint: Any) -> Any:
         return value
     if float in kinds:
         return float(value)
-    whole = int in kinds and "e" in value.lower() and float(value).is_integer()
+    if int not in kinds:  # a text that looks like a number, such as a folder's name
+        return value
+    whole = "e" in value.lower() and float(value).is_integer()
     return int(float(value)) if whole else value.removeprefix("+")
 
 

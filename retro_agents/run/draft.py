@@ -77,6 +77,7 @@ def publish(draft: Path, final_folder: Path) -> None:
 
 
 def prune(folder: Path, *, keep: int) -> None:
+    """Remove all complete checkpoints but the newest `keep`, and those that were replaced."""
     complete = complete_checkpoints(folder)
     replaced = [path for path in complete if path.name.endswith(ASIDE)]
     kept = [path for path in complete if path not in replaced]

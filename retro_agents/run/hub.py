@@ -167,6 +167,7 @@ def copy_checkpoint(checkpoint: Path, folder: Path) -> None:
 
 @command
 def main(argv: Sequence[str] | None = None) -> None:
+    """Push or pull as the command line says."""
     parser = Parser(prog="retro-agents hub", description=__doc__)
     ways = parser.add_subparsers(dest="way", required=True)
     push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))

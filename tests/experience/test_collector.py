@@ -86,7 +86,7 @@ def test_progress_and_ended_episodes_are_kept_by_environment(corridor):
     collector.add(outcome, levels=envs.levels, part=everyone)
     assert outcome[1].tolist() == [True, True, False]
     assert collector.rollout.rewards[0].tolist() == [0.0, 1.0, 1.0]
-    assert [(step, env) for step, env, _ in collector.ended] == [(3, 0), (3, 1)]
+    assert [(step, env) for step, env, _ in collector.episodes] == [(3, 0), (3, 1)]
 
 
 def test_returns_are_told_by_their_mean_and_ends():
@@ -135,11 +135,11 @@ def test_detours_are_played_and_marked_as_not_the_policys(corridor):
     np.testing.assert_array_equal(sent, actions)
     own = collector.batch(np.zeros((16, 2), np.float32)).own
     np.testing.assert_array_equal(own.unflatten(0, (16, 2)), ~taken)
-    assert collector.detoured() == {"detours": taken.mean()}
+    assert collector.detour_share() == {"detours": taken.mean()}
     for env, rng in enumerate(collector_of(2, detour_after=3).detours.rngs):
         begins = np.flatnonzero(taken[:, env])[0]
         count = np.flatnonzero(~np.append(taken[begins:, env], False))[0]
-        expected = collector.detours.drawn(rng)[:count]
+        expected = collector.detours.draw(rng)[:count]
         assert actions[begins : begins + count, env].tolist() == expected
 
 

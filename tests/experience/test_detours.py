@@ -34,7 +34,7 @@ def test_detours_begin_whenever_the_policy_has_made_no_progress_for_long():
     actions = play(one)[:, 0]
     taken = one.taken[:, 0]
     np.testing.assert_array_equal(actions == 4, ~taken)
-    drawn = np.concatenate([twin.drawn(twin.rngs[0]) for _ in range(20)])
+    drawn = np.concatenate([twin.draw(twin.rngs[0]) for _ in range(20)])
     np.testing.assert_array_equal(actions[taken], drawn[: taken.sum()])
     lengths = stretches(taken)
     assert set(lengths[:-1:2]) == {5} and len(lengths) > 10
@@ -47,7 +47,7 @@ def test_a_detour_leads_back_and_then_forward_in_a_rhythm_of_jumps():
     one = detours()
     jumps, gaps = set(), set()
     for _ in range(300):
-        actions = np.array(one.drawn(one.rngs[0]))
+        actions = np.array(one.draw(one.rngs[0]))
         ways = actions[actions != 6]
         assert set(ways) <= {0, 1} and (np.diff(ways) >= 0).all()
         forward = stretches(actions[-FORWARD[0] :] == 6)

@@ -112,6 +112,7 @@ ONE = "- {name: a, chance: [1, 1], parts: [%s]}"
         (ONE % "{press: {B: 9, B: 1}}", "'B' is given twice"),
         (ONE % "{press: {}}", "holds no scripts"),
         ("\x00\udcff", "holds no scripts"),
+        (ONE % "&a {parts: [*a]}", "holds no scripts"),
         ("- {name: a, chance: [-1, 1], parts: [{press: B}]}", "other than finite numbers of 0"),
         (ONE % "{press: {B: .nan}}", "than finite numbers of 0"),
         (ONE % "{press: B, steps: [6, 2]}", r"a has \[6, 2\]"),

@@ -71,6 +71,14 @@ def test_a_number_is_read_as_python_spells_it(presets, text):
         assert load(presets, *words) == Small(share=0.5, rest=0.5, num_envs=100)
 
 
+@pytest.mark.parametrize("text", ["+5", "+.5", "007", "1e2"])
+def test_a_name_that_looks_like_a_number_stays_as_it_is(presets, text):
+    assert from_dict(RunSettings, {"run_dir": text, "init": text}) == RunSettings(
+        run_dir=text, init=text
+    )
+    assert load(presets, "--init", text).init == Path(text)
+
+
 def test_numbers_of_numpy_are_taken_as_pythons():
     config = EnvConfig(stick_probability=np.float64(0.5), episode_steps=np.int64(7))
     assert repr(config) == repr(EnvConfig(stick_probability=0.5, episode_steps=7))
