@@ -56,6 +56,11 @@ class Training(RunState):
         """The generations: the unit of checkpoint_every."""
         return self.generation
 
+    @property
+    def learns_from(self) -> str:
+        """What the first update needs, while it has not been made; otherwise ""."""
+        return "" if self.generation else f"a generation of {self.config.pairs} --pairs"
+
     def start(self, init: Path | str | None, envs: VectorEnv) -> None:
         """Starts a run, with a checkpoint's net if one is given."""
         settings = self.config.run

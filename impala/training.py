@@ -82,6 +82,11 @@ class Training(RunState):
                 rng=np.random.default_rng([config.run.seed, 0, 1]),
             )
 
+    @property
+    def learns_from(self) -> str:
+        """What the first update needs, while it has not been made; otherwise ""."""
+        return "" if self.updates else f"{self.config.batch_size:,} steps (--batch-size)"
+
     def count(self, block: Block) -> list[EndedEpisode]:
         """Counts a block. Returns the episodes that ended in it."""
         ended = [(self.env_steps + step, env, episode) for step, env, episode in block.episodes]

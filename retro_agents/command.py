@@ -119,6 +119,9 @@ def chosen(words: list[str], rows: Mapping[str, str], before: str) -> str:
         print(f"\nretro-agents {before}{what} --help shows the arguments.")
         return ""
     if words[0] not in known:
+        if before == "train " and words[0].startswith("-"):
+            agent = next((word for word in words if word in known), "AGENT")
+            raise UserError(f"the agent comes first: retro-agents train {agent} {words[0]} …")
         if before == "train ":
             from retro_agents.run.agents import advice_for
 

@@ -26,7 +26,7 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, folders_of, step_of
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.output import printable
-from retro_agents.ground.results import store
+from retro_agents.ground.results import read_result, store
 from retro_agents.ground.statistics import ANYWHERE, Interval, Runs
 from retro_agents.judging.score import interval_text, read_episodes
 from retro_agents.judging.tables import number, span, terminal_table
@@ -49,9 +49,9 @@ class CompareConfig:
     has no interval where all runs of one beat all of the other."""
 
     entries: list[str] = positional("ENTRY")
-    """Contest folders, their result.json, shipped results (hold-right, jerk-hybrid,
-    jerk-recovering, random, run-and-jump), folders of evaluations, or run folders, whose score is
-    the mean return of all their episodes; several runs joined by commas are seeds of one entry."""
+    """Folders of contests and of evaluations, their result.json, shipped results (hold-right,
+    jerk-hybrid, jerk-recovering, random, run-and-jump), or run folders, whose score is the mean
+    return of all their episodes; several runs joined by commas are seeds of one entry."""
     plot: Path | None = field(None, needs=("matplotlib",))
     """Picture of the means and their intervals to draw."""
     out: Path | None = None
@@ -80,11 +80,10 @@ class Compared:
 def runs_of(entry: str) -> Runs:
     """The scores of an entry: level -> seed -> mean return; of Procgen, a game counts as a level.
     Raises UserError if it has none."""
-    path = Path(entry)
     if contest := contest_of(entry):
         return {row.level: row.by_seed for row in contest.levels}
-    if there(path / "result.json") and not there(path / "episodes.csv"):
-        return read_evaluation(path / "result.json")
+    if evaluation := evaluation_of(entry):
+        return read_evaluation(evaluation)
     found: dict[str, dict[int, float]] = {}
     runs: list[tuple[int, dict[str, float]]] = []
     for place, folder in enumerate(map(Path, folders_of(entry))):
@@ -115,13 +114,22 @@ def runs_of(entry: str) -> Runs:
     return found
 
 
+def evaluation_of(entry: str) -> Path | None:
+    """The result.json of an evaluation, which an entry names or whose folder it is; else None."""
+    path = Path(entry)
+    if there(path / "result.json") and not there(path / "episodes.csv"):
+        return path / "result.json"
+    found = read_result(path) if path.suffix == ".json" and there(path) else {}
+    return path if "returns" in found else None
+
+
 def contest_of(entry: str) -> ContestScores | None:
     """The scores of a contest's folder or stored result; None if the entry is neither. A folder of
     a stored result's name is meant only if it has scores of its own."""
     if there(path := Path(entry) / "contest.json"):
         planned = facts_of(read_facts(path.parent), path).planned
         return read_scores(path.parent, planned=planned)
-    own = any(there(Path(entry) / name) for name in ("result.json", "episodes.csv"))
+    own = evaluation_of(entry) or there(Path(entry) / "episodes.csv")
     stored = None if own else stored_file(entry)
     return read_stored(stored)[1] if stored else None
 

@@ -11,6 +11,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from retro_agents.contract.envs import Infos, VectorEnv, ended_episodes
+from retro_agents.ground.window import check_display
 
 METADATA: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 15}
 """Gymnasium's metadata about the environments' pictures."""
@@ -18,17 +19,21 @@ ENTRY_METADATA = {**METADATA, "render_modes": [*METADATA["render_modes"], "human
 """The same of what `gymnasium.make` calls, which can also open a window."""
 
 
-def check_known(kind: Any, given: Mapping[str, Any]) -> None:
-    """Raises TypeError, as Gymnasium's own environments do, for what is no field of a dataclass."""
+def check_known(kind: Any, given: Mapping[str, Any], *others: str) -> None:
+    """Raises TypeError, as Gymnasium's own environments do, for what is no field of a dataclass.
+    others: names of further arguments, which the caller takes itself."""
     if unknown := given.keys() - kind.__dataclass_fields__.keys():
-        expected = ", ".join(kind.__dataclass_fields__)
+        expected = ", ".join((*others, *kind.__dataclass_fields__))
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}; expected {expected}")
 
 
 def check_mode(mode: str | None, metadata: Mapping[str, Any]) -> None:
-    """Raises ValueError if an environment with this metadata has no such render mode."""
+    """Raises ValueError if an environment with this metadata has no such render mode, or UserError
+    if that is a window, and there is no display."""
     if mode not in (None, *(known := metadata["render_modes"])):
         raise ValueError(f"unknown render_mode {mode!r}; expected {', '.join([*known, 'None'])}")
+    if mode == "human":
+        check_display('render_mode="rgb_array" opens no window')
 
 
 def rendered(env: gymnasium.Env, mode: str | None) -> gymnasium.Env:

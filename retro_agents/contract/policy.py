@@ -25,7 +25,7 @@ Play = Annotated[
     str,
     msgspec.Meta(
         pattern=r"^(best|draw(:(?=.*[1-9])\d*\.?\d+)?|epsilon:(1(\.0*)?|0|0?\.\d+))$",
-        description="best, draw, draw:T with a temperature T, or epsilon:E with a share E",
+        description="best (greedy), draw, draw:T with a temperature T, or epsilon:E with a share E",
     ),
 ]
 """How actions are chosen. best: the most probable action, or the one of the highest value. draw: as

@@ -81,6 +81,11 @@ class OffPolicy(RunState):
         self.device = prepare_device(settings.device, threads=config.computing.torch_threads)
         self.replay = make_replay(config, num_envs)
 
+    @property
+    def learns_from(self) -> str:
+        """What the first update needs, while it has not been made; otherwise ""."""
+        return "" if self.updates else f"{self.config.learning_starts:,} steps (--learning-starts)"
+
     def start(self, init: Path | str | None, envs: VectorEnv | None) -> NDArray[np.uint8] | None:
         """Starts a run, from a checkpoint if one is given. Returns as `begin` does."""
         if init:

@@ -64,6 +64,12 @@ class OnPolicy(RunState):
         """The agent steps of whole rollouts."""
         return self.env_steps - self.collector.rollout.filled * self.collector.num_envs * self.size
 
+    @property
+    def learns_from(self) -> str:
+        """What the first update needs, while it has not been made; otherwise ""."""
+        steps = self.config.rollout_steps * self.collector.num_envs * self.size
+        return "" if self.updates else f"a rollout of {steps:,} steps"
+
     def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
         """Starts a run, with a checkpoint's weights if one is given. Returns observations."""
         if init:

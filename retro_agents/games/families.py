@@ -1,6 +1,5 @@
 """The one place that knows all families of environments; each is imported when it is needed."""
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
@@ -15,6 +14,7 @@ from retro_agents.games.film import Filmed
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints, step_of
+from retro_agents.ground.names import nearest
 from retro_agents.run.fields import section
 from retro_agents.run.settings import RunSettings
 
@@ -43,10 +43,8 @@ def of_procgen(levels: Any) -> bool:
     for word in filter(str.isalpha, parts):
         from retro_agents.games.procgen.games import GAMES
 
-        if word not in split_names() and (
-            near := difflib.get_close_matches(word, GAMES, n=1, cutoff=0.8)
-        ):
-            raise UserError(f"unknown levels {word!r}; did you mean 'procgen:{near[0]}'?")
+        if word not in split_names() and (near := nearest(word, GAMES, cutoff=0.8)):
+            raise UserError(f"unknown levels {word!r}; did you mean 'procgen:{near}'?")
     return False
 
 

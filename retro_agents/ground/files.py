@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from filelock import lock_descriptor
@@ -31,6 +32,8 @@ HOLDS = {
     "result.json": "an evaluation",
 }
 """A file in a folder -> what the folder then holds."""
+FILES = (".bk2", ".json", ".mp4")
+"""Suffixes that a folder's name lacks."""
 PATIENCE = 5.0
 """Seconds to wait for a lock: the children of a killed process may live a moment longer."""
 
@@ -188,8 +191,17 @@ def folders_of(text: str) -> list[str]:
     return [*found, rest] if rest else found
 
 
+def check_folder_name(folder: Path) -> None:
+    """Raises UserError if a folder that is to be made has the name of a file."""
+    if folder.suffix in FILES and not folder.exists():
+        name = folder.with_suffix("")
+        raise UserError(f"{folder} would be a folder: give one, such as {name}, for all the files")
+
+
 def make_folder(folder: Path) -> None:
-    """Makes a folder if it is missing. Raises UserError if it is not writable."""
+    """Makes a folder if it is missing. Raises UserError if it is not writable, or has the name of a
+    file."""
+    check_folder_name(folder)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -229,6 +241,15 @@ def new_folder(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} exists: give another --out, or remove it")
     make_folder(folder)
+
+
+def why_no_run(path: Path) -> str:
+    """Returns why a path holds no run; "" if it is a folder of anything else."""
+    if not path.is_dir():
+        return "it is a file, not a folder" if path.exists() else "there is no such folder"
+    if any(path.glob("*/checkpoints")):
+        return f"it holds runs, which `retro-agents list runs --of {quote(str(path))}` lists"
+    return ""
 
 
 def held_by(folder: Path) -> str:

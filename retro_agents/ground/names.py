@@ -15,8 +15,15 @@ def find_here_too() -> None:
             sys.path.append(here)
 
 
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """The known name that is closest to `name`, in whatever case; "" if none is close."""
+    lower = {one.lower(): one for one in known}
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=cutoff)
+    return lower[close[0]] if close else ""
+
+
 def nearest_text(name: str, known: Iterable[str]) -> str:
     """'did you mean X?' when a known name is close to `name`, else 'expected one of …'."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(known)}"
+    close = nearest(name, known)
+    return f"did you mean {close!r}?" if close else f"expected one of: {', '.join(known)}"

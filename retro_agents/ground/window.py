@@ -16,6 +16,12 @@ def has_display() -> bool:
     return sys.platform != "linux" or any(os.environ.get(name) for name in names)
 
 
+def check_display(advice: str) -> None:
+    """Raises UserError with `advice` if there is no display."""
+    if not has_display():
+        raise UserError(f"no display: DISPLAY and WAYLAND_DISPLAY are not set; {advice}")
+
+
 def open_window(
     width: int,
     height: int,
@@ -24,8 +30,7 @@ def open_window(
 ) -> tuple[Any, Any]:
     """Opens a window. Returns (pygame, its screen). Raises UserError with `advice` if there is no
     display."""
-    if not has_display():
-        raise UserError(f"no display: DISPLAY and WAYLAND_DISPLAY are not set; {advice}")
+    check_display(advice)
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     import pygame
 

@@ -34,7 +34,7 @@ from retro_agents.ground.ranges import Count, Seed
 from retro_agents.ground.results import read_result, store
 from retro_agents.ground.statistics import t_interval
 from retro_agents.judging.film import PATIENCE, Moment, end_of, film, keep_best, play_episode
-from retro_agents.judging.levels import playable_levels
+from retro_agents.judging.levels import held_out, playable_levels
 from retro_agents.judging.policies import check_play, load_policy
 from retro_agents.judging.score import Episode, Score, score, score_table, shown_names
 from retro_agents.judging.sight import PLAYS
@@ -267,7 +267,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise UserError("--sight tests both ways of acting: leave out --play")
     folder = Path(config.agent)
     name = agent_in(folder) if (folder / "contest.json").is_file() else config.agent
-    levels = playable_levels(config.levels, agent=name)
+    spec = config.levels or held_out(name)
+    levels = playable_levels(spec, agent=name)
     levels = levels if config.levels or config.sight else levels[:1]
     check_play(name, config.play)
     policy, settings = load_policy(name, seed=config.seed, device=config.device)
@@ -281,6 +282,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             found = evaluate_sight(policy, levels, settings, config)
         else:
             found = evaluate_levels(policy, levels, settings, config, out)
+            if not config.levels and config.episodes is None:
+                more = f"One level, one episode: for a score give --levels {spec} --episodes 4."
+                found = found._replace(shown=(*found.shown, more))
         result = {
             "agent": config.agent,
             "seed": config.seed,

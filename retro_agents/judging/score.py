@@ -14,6 +14,7 @@ from rich.table import Table
 from retro_agents.contract.envs import CONTEST_RETURNS, VectorEnv, ended_episodes
 from retro_agents.contract.policy import Play, Policy
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import why_no_run
 from retro_agents.ground.statistics import Interval, t_interval
 from retro_agents.judging.tables import terminal_table
 from retro_agents.run.metrics import rows_of
@@ -94,7 +95,8 @@ def episode_columns(run_dir: Path | str) -> dict[str, NDArray[Any]]:
     """
     path = Path(run_dir) / "episodes.csv"
     if not path.is_file():
-        raise UserError(f"{run_dir} is not a run folder: no episodes.csv in it")
+        why = why_no_run(path.parent) or "no episodes.csv in it"
+        raise UserError(f"{run_dir} is not a run folder: {why}")
     return rows_of(path)
 
 

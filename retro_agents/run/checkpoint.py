@@ -14,11 +14,9 @@ import dataclasses
 import functools
 import json
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -28,7 +26,8 @@ import numpy as np
 
 from retro_agents.ground.arrays import Rows, StoredArray, StoredArrays
 from retro_agents.ground.errors import Damaged, UserError, limit_of
-from retro_agents.ground.files import CHECKPOINT, FULL, complete_checkpoints, step_of
+from retro_agents.ground.files import CHECKPOINT, FULL, complete_checkpoints, step_of, why_no_run
+from retro_agents.ground.names import nearest
 from retro_agents.run.agents import AGENTS, find, is_package, shipped
 from retro_agents.run.config import flat, from_dict, to_dict
 from retro_agents.run.distrust import reading, set_aside
@@ -242,7 +241,12 @@ def load_to_resume(run_dir: Path | str) -> Checkpoint:
     if (Path(run_dir) / NAME).is_file():
         raise UserError(f"{run_dir} is a checkpoint: give its run's folder to --run-dir")
     if not any((Path(run_dir) / name).exists() for name in ("config.json", "checkpoints")):
-        raise UserError(f"there is no run in {run_dir} to resume: leave out --resume to begin one")
+        path = Path(run_dir)
+        close = nearest(path.name, [one.parent.name for one in path.parent.glob("*/checkpoints")])
+        meant = f"did you mean {path.with_name(close)}? Or " if close else ""
+        raise UserError(
+            f"there is no run in {run_dir} to resume: {meant}leave out --resume to begin one"
+        )
     while True:
         try:
             saved = load_checkpoint(run_dir)
@@ -279,21 +283,16 @@ def latest_checkpoint(path: Path | str) -> Path:
             f"the run in {path} has saved no checkpoint: give one that has, or wait for its first; "
             "if it has ended, delete that folder and start the run again"
         )
-    reason = "it is a file, not a folder" if path.exists() else "there is no such folder"
-    if path.is_dir():
-        reason = "it has neither meta.json nor checkpoints/step-…"
-        if any(path.glob("*/checkpoints")):
-            runs = shlex.quote(str(path))
-            reason = f"it holds runs, which `retro-agents list runs --of {runs}` lists"
+    reason = why_no_run(path) or "it has neither meta.json nor checkpoints/step-…"
     if is_package(str(path)):
         reason = "that agent is shipped without weights"
     if re.fullmatch(r"[\w.]+:[A-Za-z_]\w*", str(path)) and not path.exists():
         reason = "only `retro-agents contest run` plays a function, and levels go to --levels"
     named = [agent for agent in AGENTS if shipped(agent)]
-    meant = get_close_matches(str(path), named, n=1)
+    meant = nearest(str(path), named)
     raise UserError(
         f"no checkpoint at {path}: {reason}; "
-        + (f"did you mean {meant[0]!r}? Or " if meant else "")
+        + (f"did you mean {meant!r}? Or " if meant else "")
         + "give a run or checkpoint folder, or the name of "
         f"an agent that is shipped with one ({', '.join(named)})"
     )

@@ -104,7 +104,9 @@ def _not_ours(run_dir: Path, field: str, *, command: str) -> str:
         newest = complete_checkpoints(run_dir / "checkpoints")[-1]
         agent = json.loads((newest / "meta.json").read_text(encoding="utf-8"))["agent"]
         if f"python -m {agent}.train" != command:
-            resume = f"python -m {agent}.train --run-dir {shlex.quote(str(run_dir))} --resume"
+            ours = sys.argv[0].startswith("retro-agents ")
+            train = f"retro-agents train {agent}" if ours else f"python -m {agent}.train"
+            resume = f"{train} --run-dir {shlex.quote(str(run_dir))} --resume"
             return f"{run_dir} is a run of {agent}: {resume}"
     return (
         f"{run_dir} is not a run of {command} (its config.json has the field {field!r}); resume it "

@@ -5,7 +5,6 @@ Flags and files name all fields flat; config.json keeps the sections, and can be
 """
 
 import dataclasses
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ import msgspec
 import yaml
 
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.names import nearest
 from retro_agents.ground.ranges import bad_value, plain
 from retro_agents.run.fields import (
     Place,
@@ -92,8 +92,8 @@ def _instead(name: str, cls: Any, here: Mapping[str, Place]) -> str:
         return f"it is for {kind}"
     if said := answer(name, here) or instead(name, [*map(flag_of, here), "--preset"]):
         return said
-    close = difflib.get_close_matches(name, here, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else "see --help"
+    close = nearest(name, here)
+    return f"did you mean {close!r}?" if close else "see --help"
 
 
 def _made(cls: Any, values: dict[str, Any], before: Any = None, **whole: Any) -> Any:

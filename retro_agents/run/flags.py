@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import difflib
 import functools
 import inspect
 import os
@@ -15,6 +14,7 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import docstring_parser
 
 from retro_agents.ground.errors import Parser, UserError
+from retro_agents.ground.names import nearest
 from retro_agents.run.config import read_file
 from retro_agents.run.fields import Place, answer, flag_of, flag_with, kind_of, kinds
 from retro_agents.run.removed import instead
@@ -71,8 +71,9 @@ class Words:
         if rest and not self.helps:
             flags = any(word.startswith("--") for word in words[: words.index(rest[0])])
             advice = "join several values by commas: A,B" if flags else "see --help"
-            if not flags and "agent" in here and not here["agent"].says("metavar"):
-                advice = f"an agent is named by --agent {rest[0]}"
+            for name in ("agent", "of"):
+                if not flags and name in here and not here[name].says("metavar"):
+                    advice = f"did you mean {flag_with(name, rest[0])}?"
             raise UserError(f"{rest[0]!r} belongs to no flag; {advice}")
         self.given: dict[str, Any] = vars(known)
         self.preset: str | None = self.given.pop("preset", None) if "preset" in self.files else None
@@ -223,27 +224,30 @@ def texts(owner: Any) -> dict[str, str]:
 
 
 def _check_names(words: Sequence[str], here: Mapping[str, Place], files: Sequence[str]) -> None:
-    """Raises UserError for the first unknown --flag; it names the nearest one."""
+    """Raises UserError for the first unknown --flag or -flag; it names the nearest one."""
     known = ["--help", *map(flag_of, files)]
     for name, place in here.items():
         if place.says("flag", True) and not place.says("metavar"):
             known += [flag_of(name)]
             known += [flag_of(f"no_{name}")] if place.field.type is bool else []
     for word in words:
-        flag = word.partition("=")[0]
-        if flag.startswith("--") and flag not in known:
-            raise UserError(f"unknown flag {flag}; {_nearest(flag, known, here)}")
+        given = word.partition("=")[0]
+        flag = f"-{given.replace('_', '-')}" if re.fullmatch(r"-[a-z][\w-]+", given) else given
+        if flag.startswith("--") and given not in known:
+            raise UserError(f"unknown flag {given}; {_nearest(flag, known, here)}")
 
 
 def _nearest(flag: str, known: Sequence[str], here: Mapping[str, Place]) -> str:
     """Advice on an unknown flag: another program's name, what replaced it, words of a flag, or a
     similar spelling."""
     name = flag[2:].replace("-", "_")
+    if flag in known:  # with a single dash
+        return f"did you mean {flag!r}?"
     if said := answer(name, here, spelled=flag_of) or instead(name, known):
         return said
     if f"{flag}s" in known:
         return f"did you mean '{flag}s'?"
     parts = set(flag[2:].split("-"))
     close = [other for other in known if parts <= set(other[2:].split("-"))]
-    close += difflib.get_close_matches(flag, known, n=1, cutoff=0.7)
-    return f"did you mean {close[0]!r}?" if close else "see --help"
+    meant = close[0] if close else nearest(flag, known, cutoff=0.7)
+    return f"did you mean {meant!r}?" if meant else "see --help"

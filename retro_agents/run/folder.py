@@ -30,6 +30,8 @@ from retro_agents.run.provenance import recorded
 
 RESUME = "resume it: --resume, and no --preset"
 """What else a user can do if a folder already holds a run."""
+MORE = "give a larger --timesteps"
+"""What a user can do about a run that has taken all its steps."""
 
 
 @final
@@ -129,9 +131,16 @@ def claimed(folder: Path, *, made: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> Iterator[Reports]:
+def reports(
+    run_dir: Path | str,
+    config: Any,
+    name: str,
+    *,
+    env_steps: int,
+    learns_from: Callable[[], str] = str,
+) -> Iterator[Reports]:
     """Opens what a run writes: a new one, or one that is resumed after `env_steps`. Raises
-    UserError as `RunFolder` does."""
+    UserError as `RunFolder` does. learns_from: `RunState.learns_from`, asked at the end."""
     path, new = Path(run_dir), not config.run.resume
     start = None if new else env_steps
     RunFolder(path).check_free() if new else RunFolder.open(path)
@@ -156,8 +165,12 @@ def reports(run_dir: Path | str, config: Any, name: str, *, env_steps: int) -> I
             folder.write_config(config)
         with Progress(config.run.timesteps, name, start=env_steps) as progress:
             yield Reports(metrics, episodes, progress)
-            nothing = "no episode has ended yet; " if new and not episodes.rollout() else ""
-    print(f"{name}: {nothing}the run is in {path}", file=sys.stderr)
+            remark = "no episode has ended yet; " if new and not episodes.rollout() else ""
+            if needs := learns_from():
+                remark = f"nothing was learned yet, as the first update needs {needs}: {MORE}; "
+            elif env_steps >= config.run.timesteps > 0:
+                remark = f"to train it further, {MORE}; "
+    print(f"{name}: {remark}the run is in {path}", file=sys.stderr)
 
 
 @contextmanager

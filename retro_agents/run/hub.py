@@ -169,7 +169,7 @@ def copy_checkpoint(checkpoint: Path, folder: Path) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Push or pull as the command line says."""
     parser = Parser(prog="retro-agents hub", description=__doc__)
-    ways = parser.add_subparsers(dest="way", required=True)
+    ways = parser.add_subparsers(dest="way", required=True, metavar="{push,pull}")
     push_way, pull_way = (ways.add_parser(way) for way in ("push", "pull"))
     push_way.add_argument("checkpoint", type=Path)
     push_way.add_argument("name", metavar="OWNER/NAME")

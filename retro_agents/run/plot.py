@@ -14,7 +14,7 @@ import numpy as np
 
 from retro_agents.ground.drawing import any_backend
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import drafted
+from retro_agents.ground.files import drafted, why_no_run
 from retro_agents.ground.output import printable
 from retro_agents.ground.ranges import Count
 from retro_agents.run.command_line import parse_command
@@ -120,7 +120,8 @@ def read_curve(run: Path, column: str) -> tuple[np.ndarray, np.ndarray]:
             return steps[good], values[good]
         seen += [text for text in columns if text not in seen]
     if not seen:
-        raise UserError(f"{run} is not a run folder: no episodes.csv, no metrics.csv")
+        why = why_no_run(run) or "no episodes.csv, no metrics.csv"
+        raise UserError(f"{run} is not a run folder: {why}")
     raise UserError(f"{run} has no column {column!r}; it has: {', '.join(seen)}")
 
 

@@ -56,6 +56,11 @@ class RunState(Protocol):
         """The interval between checkpoints."""
         return int(self.config.run.checkpoint_every)
 
+    @property
+    def learns_from(self) -> str:
+        """What the first update needs, while it has not been made; otherwise ""."""
+        return ""
+
     def start(self, init: Path | str | None, envs: Any) -> NDArray | None:
         """Starts a new run, from a checkpoint if one is given. Returns the first observations, or
         None if what plays resets the environments itself."""
@@ -122,8 +127,13 @@ class Run:
         training = self.training
         with ExitStack() as stack:
             if training.rank == 0:
-                steps = training.env_steps
-                own = reports(self.folder, training.config, training.name, env_steps=steps)
+                own = reports(
+                    self.folder,
+                    training.config,
+                    training.name,
+                    env_steps=training.env_steps,
+                    learns_from=lambda: training.learns_from,
+                )
                 self.reports = stack.enter_context(own)
             stop = interruptible(self.folder, rank=training.rank, size=training.size)
             self.interrupted = stack.enter_context(stop)

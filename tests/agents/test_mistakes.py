@@ -193,7 +193,7 @@ def test_actors_without_ray_are_refused(agent, refused, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, refused, tmp_path):
+def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, refused, tmp_path, monkeypatch):
     """Nothing, a run of another agent, and an agent that was saved without its run."""
     resume = ["--run-dir", tmp_path / "run", "--resume", "--timesteps", 900]
     assert "to resume: leave out --resume to begin one" in refused(main, agent, resume)
@@ -205,6 +205,9 @@ def test_what_is_no_run_of_its_own_is_not_resumed(agent, trained, refused, tmp_p
     _, run_dir = trained(other)
     said = refused(main, agent, ["--run-dir", run_dir, "--resume"])
     assert f"is a run of {other}: python -m {other}.train --run-dir {run_dir} --resume" in said
+    monkeypatch.setattr(sys, "argv", [f"retro-agents train {agent}"])
+    said = refused(main, agent, ["--run-dir", run_dir, "--resume"])
+    assert f"is a run of {other}: retro-agents train {other} --run-dir {run_dir} --resume" in said
 
 
 @pytest.mark.parametrize("agent", ["ppo2", "rainbow", "sac", "trpo"])

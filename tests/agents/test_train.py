@@ -68,10 +68,12 @@ def test_agents_learn_the_corridor(agent, flags, tmp_path):
 
 
 @pytest.mark.parametrize("agent", [*LEARNING, "es"])
-def test_a_run_of_no_steps_has_the_weights_that_it_starts_from(agent, trained, tmp_path):
+def test_a_run_of_no_steps_has_the_weights_that_it_starts_from(agent, trained, tmp_path, capsys):
     source, folder = trained(agent)
+    capsys.readouterr()
     begun = train(agent, tmp_path, "--timesteps", "0", "--seed", "1", init=folder)
     assert load_checkpoint(tmp_path).counters["env_steps"] == 0
+    assert "nothing was learned yet, as the first update needs" in capsys.readouterr().err
     for one, same in zip(source.net.parameters(), begun.net.parameters(), strict=True):
         assert torch.equal(one, same)
 

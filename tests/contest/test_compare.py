@@ -140,6 +140,8 @@ def test_an_evaluations_episodes_are_its_seeds(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert len(runs_of("random")) == 11, "an empty folder hides no stored result"
     (tmp_path / "random" / "result.json").write_text(json.dumps(result))
+    assert runs_of("random/result.json") == runs_of("random")
+    main(["random/result.json", "random"])  # as no contest's
     assert runs_of("random") == {"Game:Act": {4: 10.0, 5: 30.0}}, "a folder before a stored result"
 
 

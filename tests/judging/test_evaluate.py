@@ -131,7 +131,9 @@ def test_one_episode_of_the_first_held_out_act_ends_without_progress(tmp_path, c
         assert (row["label"], row["episodes"]) == ("BrambleWood.Act3", 1)
         steps.append(row["steps"])
     assert 300 < steps[0] < steps[1] == 300 * 15
-    assert "300/300 seconds of play" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "300/300 seconds of play" in said.err
+    assert "One level, one episode: for a score give --levels bramble-test --episodes 4" in said.out
 
 
 def test_levels_are_given_so_that_they_add_nothing_to_the_interval(tmp_path, monkeypatch):

@@ -60,6 +60,18 @@ def test_a_multiple_is_due_once(tmp_path):
     assert read_columns(tmp_path / "metrics.csv")["steps"].tolist() == [*range(3, 31, 3)]
 
 
+def test_the_last_line_says_what_to_do_where_nothing_was_learned(tmp_path, monkeypatch, capsys):
+    for needs, resume, says in [
+        ("", False, "ppo2: no episode has ended yet; the run"),
+        ("", True, "ppo2: to train it further, give a larger --timesteps; the run"),
+        ("9 steps", True, "ppo2: nothing was learned yet, as the first update needs 9 steps: give"),
+    ]:
+        monkeypatch.setattr(Counting, "learns_from", needs)
+        with Run(Counting(resume=resume), None, tmp_path) as run:
+            loop(run)
+        assert capsys.readouterr().err.splitlines()[-1].startswith(says)
+
+
 @pytest.mark.parametrize(("every", "saved"), [(10, [12, 21, 30]), (20, [21, 30]), (0, [30])])
 def test_no_step_has_two_checkpoints(tmp_path, every, saved):
     told = []

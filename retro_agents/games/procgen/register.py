@@ -34,7 +34,8 @@ def register_games() -> None:
 
 def make_game(game: str, *, render_mode: str | None = None, **settings: Any) -> gymnasium.Env:
     """One game, whose level is drawn anew for each episode. settings: fields of ProcgenConfig.
-    Raises TypeError if one is unknown, or ValueError if the render_mode is."""
+    Raises TypeError if one is unknown, ValueError if the render_mode is, or UserError if that needs
+    a display and there is none."""
     check_mode(render_mode, ENTRY_METADATA)
     drawn = int(np.random.SeedSequence().generate_state(1)[0])  # until a reset gives a seed
     return rendered(OneRow(_games(game, 1, drawn, settings)), render_mode)

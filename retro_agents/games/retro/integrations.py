@@ -1,6 +1,5 @@
 """Integrations of games: those of stable-retro and those of this repository."""
 
-import difflib
 import functools
 import gzip
 import hashlib
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from retro_agents.ground.errors import UserError, need
+from retro_agents.ground.names import nearest as closest
 from retro_agents.ground.requirements import ROOT
 
 CODE, PACK = "bramble.wasm", "game.pack"
@@ -24,9 +24,8 @@ OWN_GAMES = ROOT / "cartridge" / "integration"
 
 def nearest(name: str, known: list[str]) -> str:
     """Returns ' (nearest: …)' with the closest known name, or '' if none is close."""
-    lower = {entry.lower(): entry for entry in known}
-    matches = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
-    return f" (nearest: {lower[matches[0]]})" if matches else ""
+    close = closest(name, known, cutoff=0.5)
+    return f" (nearest: {close})" if close else ""
 
 
 def retro_data() -> Any:

@@ -80,8 +80,8 @@ def make_level(
     levels: Sequence[Level | str] | Path | str, *, render_mode: str | None = None, **settings: Any
 ) -> gymnasium.Env:
     """Gymnasium's entry to `make_env`. levels: one, or several of which each episode plays one, as
-    for `make_vec`. settings: fields of EnvConfig. Raises TypeError if one is unknown, or ValueError
-    if the render_mode is."""
+    for `make_vec`. settings: fields of EnvConfig. Raises TypeError if one is unknown, ValueError if
+    the render_mode is, or UserError if that needs a display and there is none."""
     from retro_agents.games.retro.make import as_levels, make_env
 
     check_mode(render_mode, ENTRY_METADATA)  # before an emulator is open, the only one
@@ -122,5 +122,5 @@ def config_of(settings: dict[str, Any]) -> EnvConfig:
     from retro_agents.games.retro.config import EnvConfig
     from retro_agents.run.config import from_dict
 
-    check_known(EnvConfig, settings)
+    check_known(EnvConfig, settings, "levels")
     return from_dict(EnvConfig, settings)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from retro_agents.games.retro.playback import screens
 from retro_agents.ground.errors import Parser, UserError, command
+from retro_agents.ground.files import check_folder_name
 from retro_agents.ground.film import write_video
 
 
@@ -31,6 +32,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.scale < 1:
         raise UserError(f"--scale must be 1 or more, not {arguments.scale}")
+    if arguments.out:
+        check_folder_name(arguments.out)
     recordings = list(dict.fromkeys(arguments.recordings))
     for recording, name in zip(recordings, film_names(recordings), strict=True):
         if not recording.is_file():

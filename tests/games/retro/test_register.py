@@ -261,6 +261,13 @@ def test_a_window_is_opened_for_the_render_mode_human():
     env.close()
 
 
+def test_a_window_without_a_display_is_refused(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UserError, match=r"no display: .* render_mode=\"rgb_array\" opens no"):
+        gymnasium.make(ID, **SMALL | {"render_mode": "human"})
+
+
 @pytest.mark.parametrize(
     ("backend", "skip", "speed"), [("native", 4, 15), ("native", 1, 60), ("emulator", 1, 60)]
 )
@@ -276,7 +283,7 @@ def test_pictures_come_as_fast_as_the_game(backend, skip, speed):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"frame_stac": 2}, (TypeError, "frame_stack")),
+        ({"frame_stac": 2}, (TypeError, "expected levels, .*frame_stack")),
         ({"frame_stack": 0}, (UserError, "from 1 to 256")),
         ({"render_mode": "ansi"}, (ValueError, "rgb_array")),
     ],
