@@ -112,6 +112,7 @@ def agent_in(contest: Path) -> str:
     Raises UserError if there are several, or none was saved.
     """
     expected = "give a folder that the contest wrote"
+    shown = f"`retro-agents contest report {contest}` shows what was played"
     facts = read_result(contest / "contest.json", expected=expected)
     if lacking := {"name", "mode", "checkpoint"} - facts.keys():
         raise UserError(f"{contest}/contest.json is damaged: it lacks {min(lacking)}")
@@ -123,7 +124,7 @@ def agent_in(contest: Path) -> str:
     if not found and facts["name"] in REFERENCES:
         return str(facts["name"])
     if len(found) != 1:
-        which = f"give one, such as {found[0]}" if found else f"{facts['name']} saved none"
+        which = f"give one, such as {found[0]}" if found else f"{facts['name']} saved none; {shown}"
         raise UserError(f"{contest} holds {len(found)} agents: {which}")
     return found[0]
 

@@ -270,7 +270,7 @@ def test_a_contests_folder_means_the_agent_in_it(tmp_path):
     other, own = tmp_path / "other", {"mode": None, "checkpoint": ""}
     other.mkdir()
     (other / "contest.json").write_text(json.dumps({**own, "name": "mine:act"}))
-    with pytest.raises(UserError, match="holds 0 agents: mine:act saved none"):
+    with pytest.raises(UserError, match="mine:act saved none; `retro-agents contest report"):
         agent_in(other)
     (other / "contest.json").write_text(json.dumps({**own, "name": "random"}))
     assert agent_in(other) == "random"

@@ -104,6 +104,7 @@ MISTAKES = {
         (f"score folder {BOARD} --workers 0", "--workers 0"),
         (f"check file {BOARD}", "file/entry.json"),
         ("check --board folder", "folder has no season"),
+        ("check --board folder", "`retro-agents leaderboard open --board folder`"),
         ("check --bord folder", "did you mean '--board'"),
         (f"page {BOARD} --out folder", "cannot write folder"),
         ("page x", "'x' belongs to no flag"),
@@ -229,6 +230,9 @@ MISTAKES = {
         ("--agent json", "no agent 'json'"),
         ("--agent mine.py", "(or mine:function, for one of your own)"),
         ("--agent nowhere.at.all:play", "no source file"),
+        ("--agent solo.py:play", "did you mean 'solo:play'?"),
+        ("--agent ./folk/solo:play", "did you mean 'folk.solo:play'?"),
+        ("--agent PPO2", "did you mean 'ppo2'?"),
         ("--agent time:sleep", "no source file of module 'time'"),
         ("--agent tests.contest.example_agent:pray", "no function 'pray'"),
         ("--agent random --checkpoint x", "takes no --checkpoint"),
@@ -237,6 +241,12 @@ MISTAKES = {
         ("--agent random -- --hidden 3", "takes no settings"),
         ("--agent rainbow --mode frozen", "frozen needs --checkpoint DIR"),
         ("--agent rainbow --checkpoint /nowhere", "no checkpoint"),
+        ("--agent rainbow -- adapt", "'adapt' after -- is no flag"),
+        ("-- --preset adapt --agent ppo2", "--agent stands after --"),
+        (
+            "--agent ppo2 --checkpoint ppo2 -- --preset fast",
+            "give --encoder nature --widths 16,32,32 after --, or leave out --preset there",
+        ),
         ("--agent rainbow -- --num-envs 3", "set by the contest"),
         ("--agent rainbow -- --num_envs=3", "set by the contest"),
         ("--agent rainbow -- --frame-skip 8", "set by the contest"),
@@ -278,6 +288,8 @@ FILES = {
     "curve/episodes.csv": "step,level,r\n100,G:S,1\n",
     "several/one/checkpoints/none": "",
     "fox/pyproject.toml": "",
+    "solo.py": "",
+    "folk/solo.py": "",
 }
 
 

@@ -34,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     season = current_season(config.board)
     scored = sorted(folder_of(config.board, season, "").glob(f"*/{FILE}"))
     folders = config.entries or [config.board / "entries" / path.parent.name for path in scored]
-    for entry in map(read_entry, folders):
+    for folder in folders:
+        entry = read_entry(folder, config.board)
         print(f"{line(verified(entry, season, config.board))}: as recorded", flush=True)
 
 

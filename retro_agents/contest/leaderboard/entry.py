@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Any, Literal, final, get_type_hints
 
 import msgspec
 
@@ -19,8 +19,9 @@ from retro_agents.contract.policy import Play
 from retro_agents.games.retro.references import REFERENCES
 from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.files import file_hash
-from retro_agents.ground.ranges import Natural
-from retro_agents.run.agents import shipped
+from retro_agents.ground.names import nearest, nearest_text
+from retro_agents.ground.ranges import Natural, expected
+from retro_agents.run.agents import home_of, known_agents, shipped
 from retro_agents.run.flags import asks_for_help
 
 FILE = "entry.json"
@@ -30,7 +31,13 @@ FROZEN_STEPS = 4_500
 ORACLE = "oracle"
 """The agent of the reference row: a player that sees the game's variables."""
 PLAYERS = ("agent", "onnx", "command", "image")
-Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\n\r|<>]{1,200}\Z")]
+Text = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"\A[^\n\r|<>]{1,200}\Z",
+        description="one line of 1 to 200 characters, without |, < and >",
+    ),
+]
 """Text for a cell of the page's table."""
 
 
@@ -42,7 +49,7 @@ class Pretraining(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hardware: Text
 
 
-Word = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*\Z")]
+Word = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*\Z", description="text without zero bytes")]
 """An argument of a program."""
 
 
@@ -52,7 +59,9 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     who: Text
     what: Text
     licence: Text
-    pretraining: Pretraining | None
+    pretraining: Annotated[
+        Pretraining | None, msgspec.Meta(description="levels, steps and hardware in {}, or null")
+    ]
     """null: it had learned nothing."""
     steps: Literal[0, 50_000, 200_000, 1_000_000]
     """The track: steps of learning per act; 0: the entry does not learn."""
@@ -71,7 +80,12 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A net that `retro-agents export` wrote, in the entry."""
     command: list[Word] = []
     """A command that speaks the contest's protocol; it starts in a copy of the entry's folder."""
-    image: Annotated[str, msgspec.Meta(pattern=r"\A(|[^-\s]\S*@sha256:[0-9a-f]{64})\Z")] = ""
+    image: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"\A(|[^-\s]\S*@sha256:[0-9a-f]{64})\Z", description="NAME@sha256:DIGEST"
+        ),
+    ] = ""
     """A container's image that does so, as NAME@sha256:DIGEST."""
 
 
@@ -97,20 +111,18 @@ class Entry:
         return self.facts.machine == "cpu"
 
 
-def read_entry(folder: Path) -> Entry:
-    """The entry in a folder. Raises UserError if it is malformed, or lacks what it names."""
+def read_entry(folder: Path, board: Path | None = None) -> Entry:
+    """The entry in a folder. Raises UserError if it is malformed, or lacks what it names. board:
+    where to look for an entry of a similar name if there is none."""
     path = folder / FILE
+    if folder.name == FILE and folder.is_file():
+        raise UserError(f"{folder} is an entry's file: give its folder, {folder.parent}")
+    facts = read_facts(path, board)
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", folder.resolve().name):
         raise UserError(
             f"{folder.resolve().name}: an entry's folder is named with lower-case letters, digits "
             "and hyphens, 40 at most; rename it"
         )
-    try:
-        facts = msgspec.json.decode(path.read_bytes(), type=Facts)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}; {HELP}") from None
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: {error}; {HELP}") from None
     given = [name for name in PLAYERS if getattr(facts, name)]
     if len(given) != 1:
         raise UserError(f"{path}: give exactly one of {', '.join(PLAYERS)}; {HELP}")
@@ -132,6 +144,35 @@ def read_entry(folder: Path) -> Entry:
     return Entry(folder.resolve().name, folder, facts, agent, hash_of(folder, agent))
 
 
+def read_facts(path: Path, board: Path | None) -> Facts:
+    """The content of entry.json. Raises UserError if it is malformed. board: see `read_entry`."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Facts)
+    except OSError as error:
+        known = [one.parent.name for one in board.glob(f"entries/*/{FILE}")] if board else []
+        close = nearest(path.parent.name, known)
+        advice = f"did you mean {board}/entries/{close}?" if close else HELP
+        raise UserError(f"cannot read {path}: {error.strerror}; {advice}") from None
+    except msgspec.ValidationError as error:
+        raise UserError(f"{path}: {explained(error)}; {HELP}") from None
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        advice = "names and texts need double quotes, with a comma between fields"
+        raise UserError(f"{path}: {error}: {advice}; {HELP}") from None
+
+
+def explained(error: msgspec.ValidationError) -> str:
+    """What is wrong with a field of entry.json, and what is expected."""
+    what, _, place = str(error).partition(" - at `$")
+    names = re.findall(r"\.(\w+)", place)
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what, re.DOTALL):
+        owner = Pretraining if names else Facts
+        return f"unknown field `{unknown[1]}`; {nearest_text(unknown[1], owner.__struct_fields__)}"
+    if not names or what.startswith("Object missing"):
+        return str(error)
+    hints = get_type_hints(Pretraining if names[1:] else Facts, include_extras=True)
+    return f"{'.'.join(names)}: expected {expected(hints[names[-1]])}"
+
+
 def inside(folder: Path, name: str) -> Path:
     """The path of what an entry names. Raises UserError if it is not there, or not in its
     folder."""
@@ -145,9 +186,12 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
     """The contest's agent of an entry, checked; None for the oracle. Raises UserError."""
     if facts.agent == ORACLE:
         return None
+    path, checkpoint = folder / FILE, facts.checkpoint
     if ":" in facts.agent:
-        raise UserError(f"{folder / FILE}: give a function of your own by `command`; {HELP}")
-    checkpoint = facts.checkpoint
+        raise UserError(f"{path}: give a function of your own by `command`; {HELP}")
+    if facts.agent not in REFERENCES and home_of(facts.agent) is None:
+        advice = nearest_text(facts.agent, [*REFERENCES, *known_agents()])
+        raise UserError(f"{path}: no agent {facts.agent!r}; {advice}")
     if checkpoint and ((folder / checkpoint).exists() or not shipped(checkpoint)):
         checkpoint = str(inside(folder, checkpoint).resolve())
     for word, after in itertools.pairwise((*facts.flags, "")):
@@ -155,12 +199,25 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
         if name == "--config":
             inside(folder, value or after)
     learns = is_package(facts.agent) and facts.steps > 0
-    if learns and facts.play:
-        raise UserError(f"{folder / FILE}: play is for an agent whose steps are 0; {HELP}")
-    mode: Any = "adapt" if learns or facts.agent in REFERENCES else "frozen"
+    reference = facts.agent in REFERENCES
+    wrong = {
+        f"{facts.agent} takes no checkpoint, play or flags": reference
+        and (checkpoint or facts.play or facts.flags),
+        "play is for an agent whose steps are 0": learns and facts.play,
+        "flags are for an agent whose steps are above 0": not learns and facts.flags,
+        "an agent whose steps are 0 needs a checkpoint": not (reference or learns or checkpoint),
+    }
+    for what, holds in wrong.items():
+        if holds:
+            raise UserError(f"{path}: {what}; {HELP}")
+    mode: Any = "adapt" if learns or reference else "frozen"
     device = "cpu" if facts.machine == "cpu" else "auto"
-    with contextlib.chdir(folder):  # as it starts
-        return resolve(Agent(facts.agent, checkpoint, mode, device, tuple(facts.flags), facts.play))
+    agent = Agent(facts.agent, checkpoint, mode, device, tuple(facts.flags), facts.play)
+    try:
+        with contextlib.chdir(folder):  # as it starts
+            return resolve(agent)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def hash_of(folder: Path, agent: Agent | None) -> str:

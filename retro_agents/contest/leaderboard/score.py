@@ -172,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Score the entries that the command line names."""
     config: Any = parse_command(ScoreConfig, argv, command="retro-agents leaderboard score")
     season = current_season(config.board)
-    entries = [read_entry(folder) for folder in config.entries]
+    entries = [read_entry(folder, config.board) for folder in config.entries]
     for entry in entries:
         if entry.folder.resolve().parent != (config.board / "entries").resolve():
             raise UserError(f"{entry.folder} is not in {config.board}/entries: give its --board")

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import gzip
 import hashlib
+import shlex
 from pathlib import Path
 from typing import final
 
@@ -106,7 +107,7 @@ def current_season(board: Path) -> Season:
     if not known:
         raise UserError(
             f"{board} has no season: run where leaderboard/ is, give --board, or open one with "
-            "`retro-agents leaderboard open`"
+            f"`retro-agents leaderboard open --board {shlex.quote(str(board))}`"
         )
     number: Count = max(known)
     try:

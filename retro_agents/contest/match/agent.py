@@ -17,10 +17,10 @@ from retro_agents.ground.files import file_hash
 from retro_agents.ground.names import find_here_too, nearest_text
 from retro_agents.judging.policies import contest_settings
 from retro_agents.run import agents as package
-from retro_agents.run.checkpoint import agent_of, latest_checkpoint
+from retro_agents.run.checkpoint import agent_of, latest_checkpoint, load_checkpoint
 from retro_agents.run.command_line import check_needs, load_config
-from retro_agents.run.config import flat, replaced, to_dict
-from retro_agents.run.fields import fields, flag_of
+from retro_agents.run.config import flat, read_file, replaced, to_dict
+from retro_agents.run.fields import fields, flag_of, sections
 from retro_agents.run.settings import RunSettings
 
 Mode = Literal["adapt", "frozen"]
@@ -65,7 +65,7 @@ class Agent:
             # meta.json names the SHA-256 of every other file.
             facts["checkpoint_sha256"] = file_hash(Path(self.checkpoint) / "meta.json")
         if ":" in self.name:
-            facts["code_sha256"] = file_hash(module_file(self.name.partition(":")[0]))
+            facts["code_sha256"] = file_hash(module_file(self.name))
         return facts
 
     def command(self, meet: Path, level: str, *, steps: int, seed: int, run_dir: Path) -> list[str]:
@@ -92,10 +92,14 @@ def hashes_of(config: Any) -> dict[str, str]:
 
 
 def split_flags(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """argv -> (flags before --, flags after it, which are the agent's own)."""
+    """argv -> (flags before --, flags after it, which are the agent's own). Raises UserError if
+    these name the agent."""
     words = list(argv)
     at = words.index("--") if "--" in words else len(words)
-    return words[:at], tuple(words[at + 1 :])
+    own = tuple(words[at + 1 :])
+    if any(word.partition("=")[0] == "--agent" for word in own):
+        raise UserError("--agent stands after --, where the agent's own flags are: give it before")
+    return words[:at], own
 
 
 def resolve(agent: Agent) -> Agent:
@@ -113,7 +117,7 @@ def resolve(agent: Agent) -> Agent:
     if checkpoint:
         agent = dataclasses.replace(agent, checkpoint=str(latest_checkpoint(checkpoint)))
     if mode == "adapt":
-        make_config(agent, timesteps=1, seed=0, run_dir=Path())
+        check_start(agent, make_config(agent, timesteps=1, seed=0, run_dir=Path()))
     elif flags:
         raise UserError(f"--mode {mode} takes no settings ({flags[0]}): only adapt does")
     elif not checkpoint:
@@ -123,6 +127,26 @@ def resolve(agent: Agent) -> Agent:
     return agent
 
 
+def check_start(agent: Agent, config: Any) -> None:
+    """Raises UserError if an adapting package's net cannot take the weights of its checkpoint."""
+    saved = Path(agent.checkpoint)
+    if not agent.checkpoint or "net" not in sections(config) or agent_of(saved) != agent.name:
+        return
+    theirs, ours = read_file(saved / "config.json", what=str(saved)), flat(to_dict(config))
+    if all(theirs.get(name, ours[name]) == ours[name] for name in fields(config, "shape")):
+        return
+    from retro_agents.nets.net_agent import NetAgent  # torch takes seconds to import
+
+    untrained = package.find_given(agent.name).build(to_dict(config))
+    try:
+        if isinstance(untrained, NetAgent):
+            untrained.load_weights(load_checkpoint(saved))
+    except UserError as error:
+        words = {flag.partition("=")[0] for flag in agent.flags} & {"--preset", "--config"}
+        instead = "".join(f", or leave out {word} there" for word in sorted(words))
+        raise UserError(f"{error} after --{instead}") from None
+
+
 def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> Any:
     """An adapting package's config: checkpoint's <- --preset or --config <- flags <- contest's.
 
@@ -130,6 +154,10 @@ def make_config(agent: Agent, *, timesteps: int, seed: int, run_dir: Path) -> An
     checkpoint's values. Raises UserError if a flag is wrong or is set by the contest.
     """
     found = package.find_given(agent.name)
+    if agent.flags and not agent.flags[0].startswith("-"):
+        raise UserError(
+            f"{agent.flags[0]!r} after -- is no flag: give the agent's flags, such as --preset NAME"
+        )
     words = [flag.partition("=")[0] for flag in agent.flags]
     given = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
     for name in fields(found.Config, "contest", "rules"):
@@ -167,7 +195,7 @@ def is_package(name: str) -> bool:
         package.find_given(name)  # so that its checkpoints can be loaded
         return True
     known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
-    own = name.removesuffix(".py").replace("/", ".") if name.endswith(".py") else "package.module"
+    own = module_named(name) if name.endswith(".py") else "package.module"
     raise UserError(
         f"no agent {name!r}; {nearest_text(name, known)} (or {own}:function, for one of your own)"
     )
@@ -177,7 +205,7 @@ def find_function(name: str) -> Callable[[Any], object]:
     """The function that package.module:function names. Raises UserError if there is none."""
     module_name, _, attribute = name.partition(":")
     find_here_too()
-    path = module_file(module_name)
+    path = module_file(name)
     try:
         function = getattr(importlib.import_module(module_name), attribute, None)
     except Exception as error:
@@ -190,14 +218,22 @@ def find_function(name: str) -> Callable[[Any], object]:
     return function
 
 
+def module_named(path: str) -> str:
+    """The module in a file that a user names: ./players/fox.py -> players.fox."""
+    return path.removeprefix("./").removesuffix(".py").replace("/", ".")
+
+
 def module_file(name: str) -> Path:
-    """The file of a module. Raises UserError if there is none."""
-    spec = None
+    """The file of the module in package.module:function. Raises UserError if there is none."""
+    module, _, function = name.partition(":")
+    meant, spec = module_named(module), None
     with contextlib.suppress(ImportError, ValueError):
-        spec = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(meant)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():  # such as built-in
         raise UserError(
-            f"there is no source file of module {name!r}: give package.module:function, "
+            f"there is no source file of module {module!r}: give package.module:function, "
             "and run where Python finds it"
         )
+    if meant != module:
+        raise UserError(f"no module is named {module!r}; did you mean '{meant}:{function}'?")
     return Path(spec.origin)

@@ -36,10 +36,17 @@ from tests.contest.leaderboard.conftest import STEPS
 from tests.runs import ROOT, program
 
 BAD = [
-    ({"stepz": 0}, "unknown field `stepz`"),
-    ({"steps": 3}, "Invalid enum value 3"),
-    ({"who": "a\nb"}, "at `$.who`"),
-    ({"what": "a net\n"}, "at `$.what`"),
+    ({"stepz": 0}, "entry.json: unknown field `stepz`; did you mean 'steps'?"),
+    ({"steps": 3}, "steps: expected one of 0, 50000, 200000, 1000000"),
+    ({"machine": "gpu"}, "machine: expected one of cpu, free"),
+    ({"pretraining": "none"}, "pretraining: expected levels, steps and hardware in {}, or null"),
+    (
+        {"pretraining": {"levels": "x", "steps": -1, "hardware": "y"}},
+        "pretraining.steps: expected a whole number of 0 or more",
+    ),
+    ({"pretraining": {"level": "x"}}, "did you mean 'levels'?"),
+    ({"who": "a\nb"}, "who: expected one line of 1 to 200 characters"),
+    ({"what": "a net\n"}, "what: expected one line"),
     (
         {"agent": "jerk", "steps": 50_000, "flags": ["--preset", "hybrid", "--policy", "net"]},
         "no checkpoint at net",
@@ -47,12 +54,18 @@ BAD = [
     ({"onnx": "net.onnx", "command": ["x"]}, "exactly one of agent, onnx, command, image"),
     ({"onnx": "../mine/../../net.onnx"}, "there is no ../mine/../../net.onnx in the entry's"),
     ({"checkpoint": "net"}, "only an agent has checkpoint, play or flags"),
-    ({"agent": "ppo3"}, "no agent 'ppo3'"),
-    ({"agent": "ppo2"}, "--mode frozen needs --checkpoint"),
-    ({"image": "busybox"}, "at `$.image`"),
+    ({"agent": "PPO2"}, "entry.json: no agent 'PPO2'; did you mean 'ppo2'?"),
+    ({"agent": "ppo2"}, "entry.json: an agent whose steps are 0 needs a checkpoint"),
+    (
+        {"agent": "ppo2", "checkpoint": "ppo2", "play": "greedy"},
+        "play: expected best, draw, draw:T",
+    ),
+    ({"agent": "ppo2", "flags": ["--hidden=8"]}, "flags are for an agent whose steps are above 0"),
+    ({"agent": "random", "flags": ["--hidden=8"]}, "random takes no checkpoint, play or flags"),
+    ({"image": "busybox"}, "image: expected NAME@sha256:DIGEST"),
     ({"onnx": "."}, ". is no file"),
     ({"command": [""]}, "command names no program"),
-    ({"command": ["a\0b"]}, "at `$.command[0]`"),
+    ({"command": ["a\0b"]}, "command: expected a list whose entries are each text"),
     (
         {"agent": "ppo2", "checkpoint": "ppo2", "steps": 50_000, "play": "best"},
         "play is for an agent whose steps are 0",
@@ -71,6 +84,16 @@ BAD = [
 @pytest.mark.parametrize(("facts", "says"), BAD, ids=[says for _, says in BAD])
 def test_a_bad_entry_is_refused_in_one_line(board, refused, facts, says):
     assert says in refused(board.score, board.entry(**facts))
+
+
+def test_an_entry_in_other_quotes_or_at_another_place_is_refused_with_advice(board, refused):
+    folder = board.entry()
+    said = f"is an entry's file: give its folder, {folder}"
+    assert said in refused(board.score, folder / "entry.json")
+    assert f"did you mean {folder}?" in refused(board.score, Path("mne"))
+    assert f"did you mean {folder}?" in refused(board.check, Path("Mine"))
+    (folder / "entry.json").write_text("{'who': 'we'}")
+    assert "names and texts need double quotes" in refused(board.score, folder)
 
 
 def test_an_entry_holds_no_links_and_no_file_that_git_leaves_out(board, refused):
