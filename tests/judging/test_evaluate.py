@@ -2,6 +2,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -46,6 +47,17 @@ def test_same_seed_plays_the_same_episodes():
     runs = [play_level(REFERENCES["random"](0), LEVEL, SHORT, episodes=2)[0] for _ in range(2)]
     assert runs[0] == runs[1]
     assert [episode.l for episode in runs[0]] == [25, 25]
+
+
+def test_the_documented_lines_play_the_episodes_of_the_command(tmp_path, capsys):
+    text = (PRETRAINED.parents[1] / "docs" / "reference" / "evaluation.md").read_text()
+    (code,) = re.findall(r"### From Python\n.*?```python\n(.*?)```", text, re.DOTALL)
+    names = {}
+    exec(code, names)
+    (command,) = re.findall(r"`retro-agents evaluate (ppo2 .* --episodes 1)`", text)
+    main([*command.split(), "--out", str(tmp_path / "judged")])
+    last = json.loads((tmp_path / "judged" / "result.json").read_text())["scores"][1]
+    assert (last["mean"], last["steps"]) == (names["played"][0].r, names["played"][0].l)
 
 
 def test_later_episodes_have_the_next_seeds_and_the_best_one_is_filmed(tmp_path, monkeypatch):

@@ -58,7 +58,7 @@ BAD = [
     ({"agent": "ppo2"}, "entry.json: an agent whose steps are 0 needs a checkpoint"),
     (
         {"agent": "ppo2", "checkpoint": "ppo2", "play": "greedy"},
-        "play: expected best, draw, draw:T",
+        "play: expected best (greedy), draw, draw:T",
     ),
     ({"agent": "ppo2", "flags": ["--hidden=8"]}, "flags are for an agent whose steps are above 0"),
     ({"agent": "random", "flags": ["--hidden=8"]}, "random takes no checkpoint, play or flags"),
