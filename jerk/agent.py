@@ -194,8 +194,9 @@ class JerkAgent:
                 self.sequences.forget_recordings()
         elif saved is not None and named is not None:
             raise UserError(
-                f"{init} and {source} both give a policy: give {flag_with('policy', init)} without "
-                "--init, or in a contest --policy '' beside --checkpoint"
+                f"--init {init} and --policy {source} both give a policy: give "
+                f"{flag_with('policy', init)} without --init, or in a contest --policy '' beside "
+                "--checkpoint"
             )
         elif saved is not None:
             named = saved

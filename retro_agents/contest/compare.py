@@ -23,7 +23,7 @@ from retro_agents.games.procgen.games import GAMES
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import complete_checkpoints, folders_of, step_of
+from retro_agents.ground.files import complete_checkpoints, folders_of, step_of, why_no_run
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.output import printable
 from retro_agents.ground.results import read_result, store
@@ -90,7 +90,7 @@ def runs_of(entry: str) -> Runs:
         if not there(folder / "episodes.csv"):
             if "," in entry:
                 raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
-            near = nearest_text(entry, shipped())
+            near = (why_no_run(folder) if folder.exists() else "") or nearest_text(entry, shipped())
             if is_package(entry):
                 agent = entry if shipped_agent(entry) else "RUN"
                 near = f"it is an agent: compare what `retro-agents evaluate {agent}` stores"

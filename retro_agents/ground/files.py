@@ -247,7 +247,7 @@ def why_no_run(path: Path) -> str:
     """Returns why a path holds no run; "" if it is a folder of anything else."""
     if not path.is_dir():
         return "it is a file, not a folder" if path.exists() else "there is no such folder"
-    if any(path.glob("*/checkpoints")):
+    if any(path.glob("*/checkpoints")) or any(path.glob("*/*/checkpoints")):
         return f"it holds runs, which `retro-agents list runs --of {quote(str(path))}` lists"
     return ""
 

@@ -223,7 +223,7 @@ def read_columns(path: Path | str) -> dict[str, np.ndarray]:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
     if not columns:
-        raise UserError(f"{path} has no rows yet")
+        raise UserError(f"{path} has no rows yet: let the run play longer, or leave it out")
     return columns
 
 

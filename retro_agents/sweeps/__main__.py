@@ -82,7 +82,8 @@ def run_grid(config: SweepConfig) -> None:
     at_once = 1 if config.cell else config.at_once  # runs on this machine share its cores
     if config.ray_address:  # each run takes a core of the cluster
         at_once = config.jobs or max(1, len(todo))
-    say(f"{len(todo)} runs to do, {at_once} at a time; their logs are in {config.out}")
+    each = f"{config.agent}, {study.steps:,} steps each on {study.levels}"
+    say(f"{len(todo)} runs to do, {at_once} at a time ({each}); their logs are in {config.out}")
     try:
         with player(config) as players:
             work(study, todo, config.out.resolve(), jobs=at_once, say=say, **players)

@@ -60,7 +60,9 @@ def read_ranges(config: SweepConfig) -> Ranges:
         field, ends = field_of(word), word.partition("=")[2].split(":")
         low, high = (as_number(end) for end in ends) if len(ends) == 2 else (math.nan, math.nan)
         if not low < high or field in ranges:
-            raise UserError(f"--pbt {word!r}: expected FIELD=LOW:HIGH, each field once")
+            raise UserError(
+                f"--pbt {word!r}: expected FIELD=LOW:HIGH with LOW below HIGH, each field once"
+            )
         words = [words_of({field: str(used(x, known.get(field)))}, known) for x in (low, high)]
         if field not in movable:
             raise UserError(

@@ -58,7 +58,8 @@ def read_space(config: SweepConfig) -> Space:
         low, high = (as_number(end) for end in ends) if len(ends) == 2 else (np.nan, np.nan)
         if field in space or not (low < high or len(set(values)) > 1):
             raise UserError(
-                f"--search {word!r}: expected FIELD=LOW:HIGH or FIELD=A,B, each field once"
+                f"--search {word!r}: expected FIELD=LOW:HIGH with LOW below HIGH, or FIELD=A,B, "
+                "each field once"
             )
         is_wide = low > 0 and high >= WIDE * low
         if len(values) > 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.error import ResetNeeded
+from gymnasium.error import InvalidAction, ResetNeeded
 
 from retro_agents.contract.envs import check_options
 from retro_agents.contract.named import METADATA
@@ -29,6 +29,14 @@ def fold(buttons: np.ndarray | Sequence[int]) -> int:
     """Buttons [n] of 0 or 1 -> one number, lowest bit first."""
     held = np.packbits(np.asarray(buttons) != 0, bitorder="little")
     return int.from_bytes(held.tobytes(), "little")
+
+
+def mask_of(action: Any) -> int:
+    """The buttons of an action as one number. Raises InvalidAction unless it has one for each."""
+    given = np.asarray(action)
+    if given.shape != (BUTTONS,) or given.dtype.kind not in "biu":
+        raise InvalidAction(f"{action!r}: expected {BUTTONS} buttons of 0 or 1")
+    return fold(given)
 
 
 class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -80,7 +88,7 @@ class ContestEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         reset, or after close."""
         if self.reset_error:
             raise ResetNeeded(self.reset_error)
-        reward, done = self.run(fold(action))
+        reward, done = self.run(mask_of(action))
         return self.emulator.screen(), reward, done, False, self.info()
 
     def run(self, mask: int) -> tuple[float, bool]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium
-from gymnasium.wrappers import TransformReward
+from gymnasium.wrappers import OrderEnforcing, TransformReward
 
 from retro_agents.contract.envs import check_room, row_seeds
 from retro_agents.games.retro import wrappers
@@ -166,20 +166,25 @@ Layer = wrappers.Stateful | ContestEnv | NativeEnv
 
 
 def layers(env: gymnasium.Env) -> dict[str, Layer]:
-    """Every layer that has a state, by its class's name, from the outermost inwards."""
+    """Every layer that has a state, by its class's name, from the outermost inwards. Raises
+    UserError for an environment of another kind."""
     by_name: dict[str, Layer] = {}
     while isinstance(env, gymnasium.Wrapper):
         if isinstance(env, wrappers.Stateful):
             by_name[type(env).__name__] = env
         env = env.env
-    assert isinstance(env, (ContestEnv, NativeEnv))
+    if not isinstance(env, (ContestEnv, NativeEnv)):
+        raise UserError(
+            f"{type(env).__name__} is no single level of a platform game, whose state is saved: a "
+            "vector environment has save_states and restore_states"
+        )
     return {**by_name, type(env).__name__: env}
 
 
 def save_env(env: gymnasium.Env) -> dict[str, Any]:
-    """The state of an environment of `make_env`, `make_contest_env` or `gymnasium.make`, also in
-    wrappers of Gymnasium's, for msgpack: of every layer that has one, by its class's name. Which
-    levels of a split come next is no part of it."""
+    """The state of an environment of `make_env`, `make_contest_env` or `gymnasium.make`, for
+    msgpack: of every layer of this project that has one, by its class's name. No part of it are
+    Gymnasium's own wrappers around it, and which levels of a split come next."""
     return {name: layer.save() for name, layer in layers(env).items()}
 
 
@@ -187,14 +192,21 @@ def restore_env(env: gymnasium.Env, saved: dict[str, Any]) -> None:
     """Resume exactly where `save_env` was called, with the same settings; the observation is the
     last one before that.
 
-    Raises UserError if the back end differs, or `backtracking`, which adds a layer.
+    Raises UserError if the back end differs, or `backtracking`, which adds a layer. An environment
+    that has not begun is reset first, as Gymnasium's wrappers demand.
     """
-    by_name = layers(env)
+    by_name, begun = layers(env), True
     if ("NativeEnv" in by_name) != ("NativeEnv" in saved):
         backend = "native" if "NativeEnv" in saved else "emulator"
         raise UserError(f"the state was saved with the back end {backend}: make the same here")
     if ("AllowBacktracking" in by_name) != ("AllowBacktracking" in saved):
         flag = "--backtracking" if "AllowBacktracking" in saved else "--no-backtracking"
         raise UserError(f"the saved run was started with {flag}: resume with the same")
+    outer = env
+    while isinstance(outer, gymnasium.Wrapper):
+        begun = begun and (not isinstance(outer, OrderEnforcing) or outer.has_reset)
+        outer = outer.env
+    if not begun:
+        env.reset()
     for name, layer in by_name.items():
         layer.restore(saved[name])

@@ -14,7 +14,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 
 from retro_agents.contract.envs import check_options
 from retro_agents.games.retro.config import EnvConfig
-from retro_agents.games.retro.contest_env import fold, metadata_of
+from retro_agents.games.retro.contest_env import mask_of, metadata_of
 from retro_agents.games.retro.emulator import BUTTON_NAMES, BUTTONS
 from retro_agents.games.retro.engine import POINTS, Cartridge, cartridge, pads_of
 from retro_agents.games.retro.levels import Level, parse_level
@@ -166,7 +166,7 @@ class NativeContestEnv(gymnasium.Wrapper):
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold the buttons as the engine's first action. Raises ResetNeeded before a reset."""
-        held, rows = allowed(fold(action)), self.native.rows
+        held, rows = allowed(mask_of(action)), self.native.rows
         rows.games.settings["pads"][0] = pads_of(held)
         for recorder in rows.recorders:
             recorder.actions = (held,)

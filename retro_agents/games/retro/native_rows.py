@@ -80,7 +80,7 @@ class Recorder:
     def save(self) -> dict[str, Any]:
         """The state for `restore`."""
         level = self.level and str(self.level)
-        return {"level": level, "count": self.count, "held": self.held, "frames": self.frames}
+        return {"level": level, "count": self.count, "held": self.held, "frames": [*self.frames]}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Resume where `save` was called."""

@@ -237,9 +237,10 @@ class RetroVectorEnv(VectorBase):
         return tuple(np.frombuffer(s["pixels"], np.uint8).reshape(s["shape"]) for s in screens)
 
     def variables(self) -> dict[str, NDArray[np.int64]]:
-        """See NativeVectorEnv's; also `engine.CONSOLE_ONLY`."""
+        """See NativeVectorEnv's; also `engine.CONSOLE_ONLY`. Of several games, those of all."""
         rows = self.ask("variables", dict.fromkeys(range(self.num_envs)))
-        return {name: np.array([row[name] for row in rows], np.int64) for name in rows[0]}
+        shared = [name for name in rows[0] if all(name in row for row in rows)]
+        return {name: np.array([row[name] for row in rows], np.int64) for name in shared}
 
     def save_states(self) -> list[dict[str, Any]]:
         """Every worker's whole state, for msgpack; `restore_states` resumes exactly."""

@@ -11,13 +11,15 @@ import gymnasium
 import numpy as np
 import pytest
 import stable_retro
+from gymnasium.error import InvalidAction
 from gymnasium.utils.env_checker import check_env
 
 from cartridge.levels.oracle import read_proof
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import kind_of
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.make import make_env
+from retro_agents.games.retro.make import make_contest_env, make_env
+from retro_agents.games.retro.vector import RetroVectorEnv
 from retro_agents.games.retro.wrappers import EpisodeRecord
 from retro_agents.ground.errors import UserError
 from tests.games.retro.test_shrink import by_area
@@ -215,3 +217,23 @@ def test_a_restored_episode_knows_how_far_it_came():
     other.restore(one.save())
     assert other.episode() == one.episode()
     assert one.episode()["progress"] == 0.5
+
+
+def test_the_contests_side_takes_twelve_buttons(either):
+    env = make_contest_env(*either)
+    env.reset()
+    for wrong in (3, "RIGHT", None, [0] * 11, [0.5] * 12, [0] * 20 + [1]):
+        with pytest.raises(InvalidAction, match="expected 12 buttons of 0 or 1"):
+            env.step(wrong)
+    env.step([True] + [False] * 11)
+    env.close()
+
+
+def test_variables_of_several_games_are_those_that_all_have():
+    rows = [{"x": 1, "gameover": 0, "lives": 3}, {"x": 4, "lives": 2}]
+    envs = Mock(ask=lambda *_: rows, num_envs=2)
+    found = RetroVectorEnv.variables(envs)
+    assert {name: values.tolist() for name, values in found.items()} == {
+        "x": [1, 4],
+        "lives": [3, 2],
+    }

@@ -47,12 +47,18 @@ def test_a_state_of_a_named_environment_is_saved_and_restored(name):
         lines.append([env.step(action % 7) for action in range(30)])
     np.testing.assert_equal(*lines)
     again = gymnasium.make(name, **SMALL)
-    again.reset()
     restore_env(again, saved)
     np.testing.assert_array_equal(again.step(0)[0], lines[0][0][0])
     again.close()
     with pytest.raises(ResetNeeded, match="closed"):
         restore_env(again, saved)
+
+
+def test_only_a_single_level_has_a_state_to_save():
+    for env in (make_vec(["BrambleWood.Act3"], num_envs=1), gymnasium.make("CartPole-v1")):
+        with pytest.raises(UserError, match="a vector environment has save_states"):
+            save_env(env)
+        env.close()
 
 
 def test_a_state_is_not_restored_on_the_other_back_end():

@@ -89,6 +89,26 @@ def test_each_recording_has_the_name_of_the_level_that_it_begins(either, tmp_pat
         assert read_recording(path).state == state_bytes(level.game, state)
 
 
+def test_what_was_played_after_a_state_was_saved_is_not_in_its_recording(either, tmp_path):
+    level, config = either
+    for name, more in (("straight", 0), ("back", 3)):
+        settings = replace(config, episode_steps=10)
+        envs = make_vec([level], num_envs=1, config=settings, record_dir=tmp_path / name)
+        envs.reset()
+        for _ in range(4):
+            envs.step(np.array([1]))
+        saved = envs.save_states()
+        for _ in range(more):
+            envs.step(np.array([0]))
+        if more:
+            envs.restore_states(saved)
+        for _ in range(6):
+            envs.step(np.array([1]))
+        envs.close()
+    found = [read_recording(path) for path in sorted(tmp_path.rglob("*-000000.bk2"))]
+    np.testing.assert_array_equal(*(one.pads for one in found))
+
+
 def test_an_environment_that_is_restored_after_more_episodes_keeps_them(either, tmp_path):
     level, config = either
     settings = replace(config, episode_steps=10)
