@@ -18,8 +18,8 @@ class RunSettings:
         common=True,
         other_names=("env", "env_id", "env_name"),
     )
-    """Levels (RustCavern.Act2; GAME:STATE for one of no split) and splits, which are lists of
-    levels (bramble-test), separated by commas; or a CSV with the columns game,state; or
+    """Levels (RustCavern.Act2; GAME:STATE for one of no split), splits, which are lists of levels
+    (bramble-test), and CSVs with the columns game,state, separated by commas; or
     procgen:GAME[,GAME...]."""
     timesteps: Natural = field(
         1_000_000,

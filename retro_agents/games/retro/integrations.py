@@ -8,6 +8,7 @@ import re
 import shlex
 import struct
 import zlib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,16 @@ def full_name(game: str) -> str:
         need("stable_retro")
     if fresh := re.fullmatch(r"BrambleDash(0|[2-9]|[1-9][0-9]+)-Genesis(-v0)?", game):
         raise UserError(
-            f"no game {game!r} yet: `python -m cartridge.levels new --seeds {fresh[1]} "
-            f"--out {shlex.quote(str(OWN_GAMES))}` makes it"
+            f"no game {game!r} in {OWN_GAMES}: copy its folder there, or make it by `python -m "
+            f"cartridge.levels new --seeds {fresh[1]} --out {shlex.quote(str(OWN_GAMES))}`"
         )
     raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
+
+
+def no_state(game: str, state: str, known: Sequence[str]) -> str:
+    """Says that a game has no such state, and the nearest one, or the first ones."""
+    some = f" (it has {', '.join(known[:5])}{', …' * (len(known) > 5)})" if known else ""
+    return f"{game} has no state {state!r}{nearest(state, [*known]) or some}"
 
 
 def states(game: str) -> list[str]:
@@ -164,7 +171,7 @@ def check_playable(game: str, *wanted: str, scenario: str, native: bool = True) 
     known = states(game)
     for state in wanted:
         if state not in known:
-            raise UserError(f"{game} has no state {state!r}{nearest(state, known)}")
+            raise UserError(no_state(game, state, known))
     if rom_of(game) is None and is_native(game):
         if not native:
             raise UserError(

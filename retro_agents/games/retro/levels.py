@@ -2,11 +2,12 @@
 
 import csv
 import functools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retro_agents.games.retro.integrations import full_name, nearest, states
+from retro_agents.games.retro.integrations import full_name, nearest, no_state, states
 from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.ground.errors import UserError
 
@@ -23,16 +24,18 @@ class Level:
 
 
 def parse_levels(spec: str) -> list[Level]:
-    """Parses names of splits and GAME:STATE, separated by commas, or a CSV path (columns
-    game,state); a split's levels need no GAME.
+    """Parses names of splits, GAME:STATE, and CSV paths (columns game,state), separated by commas;
+    a split's levels need no GAME.
 
     Raises UserError if the integrations lack a name; the ROM may be missing.
     """
-    if spec.lower().endswith(".csv"):
-        return read_levels(Path(spec))
     levels: list[Level] = []
-    for part in [part.strip() for part in spec.split(",") if part.strip()] or [spec]:
-        if part in split_names():
+    whole = spec.lower().endswith(".csv") and os.access(spec, os.F_OK)
+    parts = [spec] if whole else spec.split(",")
+    for part in [part.strip() for part in parts if part.strip()] or [spec]:
+        if part.lower().endswith(".csv"):
+            levels += read_levels(Path(part))
+        elif part in split_names():
             levels += read_levels(SPLITS / f"{part}.csv")
         else:
             levels.append(parse_level(part))
@@ -70,15 +73,18 @@ def parse_level(text: str) -> Level:
 def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] = states) -> Level:
     """The level. Raises UserError if its game or state does not exist."""
     game = full_name(game)
-    if state not in states_of(game):
-        raise UserError(f"{game} has no state {state!r}{nearest(state, states(game))}")
+    if state not in (known := states_of(game)):
+        raise UserError(no_state(game, state, known))
     return Level(game, state)
 
 
 def read_levels(path: Path) -> list[Level]:
     """The levels of a CSV file with the columns game and state. Raises UserError if unreadable."""
-    once = functools.cache(states)
-    return [checked(level.game, level.state, states_of=once) for level in rows_of(path)]
+    once, found = functools.cache(states), rows_of(path)
+    try:
+        return [checked(level.game, level.state, states_of=once) for level in found]
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def rows_of(path: Path) -> list[Level]:
@@ -86,17 +92,23 @@ def rows_of(path: Path) -> list[Level]:
     try:
         # Spreadsheets write a mark before the first column's name; utf-8-sig drops it.
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, skipinitialspace=True)
-            rows = [(reader.line_num, row) for row in reader]
+            reader = csv.reader(file, skipinitialspace=True)
+            (_, head), *rows = [
+                (reader.line_num, [cell.strip() for cell in row]) for row in reader if row
+            ] or [(0, [])]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(
             f"cannot read levels from {path}: {getattr(error, 'strerror', None) or error}"
         ) from None
-    if not rows or "game" not in rows[0][1] or "state" not in rows[0][1]:
-        raise UserError(f"{path} holds no levels: expected a CSV with columns game,state")
+    if not rows or not {"game", "state"} <= {*head}:
+        found = f"{len(rows)} rows with the columns {','.join(head) or '(none)'}"
+        raise UserError(f"{path} holds {found}: expected levels in columns game,state")
+    levels = []
     for line, row in rows:
-        if not (row["game"] and row["state"]):
+        named = dict(zip(head, row, strict=False))
+        if not (named.get("game") and named.get("state")):
             raise UserError(
                 f"{path}, line {line} lacks its game or state: expected GAME,STATE; complete it"
             )
-    return [Level(row["game"], row["state"]) for _, row in rows]
+        levels.append(Level(named["game"], named["state"]))
+    return levels

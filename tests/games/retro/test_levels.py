@@ -65,7 +65,9 @@ def test_levels_are_separated_by_commas_and_a_missing_scenario_names_others():
         ("SonicTheHedgehg-Genesis-v0:GreenHillZone.Act1", "nearest: SonicTheHedgehog-Genesis-v0"),
         ("SonicTheHedgehog-Genesis:GreenHilZone.Act1", r"nearest: GreenHillZone\.Act1"),
         ("none.csv", "cannot read levels"),
-        ("BrambleDash77-Genesis-v0:BrambleWood.Act1", f"new --seeds 77 --out {OWN_GAMES}` makes"),
+        ("bramble-test,none.csv", "cannot read levels from none.csv"),
+        ("Airstriker-Genesis-v0:Start", r"no state 'Start' \(it has Level1\)"),
+        ("BrambleDash77-Genesis-v0:BrambleWood.Act1", f"new --seeds 77 --out {OWN_GAMES}`"),
         ("BrambleDash1-Genesis-v0:BrambleWood.Act1", "unknown game"),
         ("BrambleDash007-Genesis-v0:BrambleWood.Act1", "unknown game"),
     ],
@@ -81,14 +83,20 @@ def test_a_split_is_not_taken_for_one_level():
         parse_level("bramble-test")
 
 
-@pytest.mark.parametrize("text", ["game,state\n", "\ufeffgame,state\n", "game, state\n"])
+@pytest.mark.parametrize(
+    "text", ["game,state\n", "\ufeffgame,state\n", "game, state\n", "\ngame ,state \n"]
+)
 @pytest.mark.parametrize("name", ["mine.csv", "MINE.CSV", "procgen-names.Csv"])
 def test_a_csv_is_a_list_of_levels_whatever_mark_or_blank_is_before_a_columns_name(
     tmp_path, name, text
 ):
     path = tmp_path / name
     path.write_text(f"{text}Airstriker-Genesis-v0, Level1\n", encoding="utf-8")
-    assert parse_levels(str(path)) == [Level("Airstriker-Genesis-v0", "Level1")]
+    level = Level("Airstriker-Genesis-v0", "Level1")
+    assert parse_levels(str(path)) == [level]
+    assert parse_levels(f"{level}, {path},{path}") == [level] * 3
+    path.rename(path := tmp_path / "a,b.csv")
+    assert parse_levels(str(path)) == [level]
 
 
 LACKS = r"mine\.csv, line 3 lacks its game or state"
@@ -97,13 +105,28 @@ LACKS = r"mine\.csv, line 3 lacks its game or state"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("level\nAirstriker-Genesis-v0:Level1\n", "columns game,state"),
+        (
+            "level\nAirstriker-Genesis-v0:Level1\n",
+            "1 rows with the columns level: expected",
+        ),
+        ("game,state\n", "0 rows with the columns game,state:"),
+        ("", "0 rows with the columns .none.:"),
+        ("game,state\nAirstriker-Genesis-v0,Level9\n", r"mine\.csv: Airstriker.*nearest: Level1"),
         ("game,state\nAirstriker-Genesis-v0,Level1\nAirstriker-Genesis-v0\n", LACKS),
         ("game,state\nAirstriker-Genesis-v0,Level1\nAirstriker-Genesis-v0, \n", LACKS),
         ("game,state\nAirstriker-Genesis-v0,Level1\n,Level1\n", LACKS),
         ("game,state\n" + "x" * 200_000 + ",Level1\n", "cannot read levels"),
     ],
-    ids=["columns", "no state", "blank state", "no game", "too long"],
+    ids=[
+        "columns",
+        "no rows",
+        "nothing",
+        "unknown",
+        "no state",
+        "blank state",
+        "no game",
+        "too long",
+    ],
 )
 def test_a_csv_with_a_mistake_is_refused_in_one_line(tmp_path, text, message):
     (tmp_path / "mine.csv").write_text(text)
