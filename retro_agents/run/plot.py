@@ -67,10 +67,15 @@ def plot_curves(
             drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
             if len(drawn) > 1:
                 for steps, values in drawn:
-                    axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8)
+                    faint: dict[str, Any] = {
+                        "alpha": 0.3,
+                        "linewidth": 0.8,
+                        "marker": marker_of(steps),
+                    }
+                    axes.plot(steps, values, color=colour, **faint)
             steps, values = mean_curve(drawn)
-            marker = "o" if len(steps) < 3 else None  # a single point draws no line
-            axes.plot(steps, values, color=colour, label=f" {label}", linewidth=1.8, marker=marker)
+            bold: dict[str, Any] = {"linewidth": 1.8, "marker": marker_of(steps)}
+            axes.plot(steps, values, color=colour, label=f" {label}", **bold)
         for number, (label, value) in enumerate((levels or {}).items()):
             colour = f"C{len(curves) + number}"
             axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
@@ -131,6 +136,11 @@ def smooth(steps: np.ndarray, values: np.ndarray, *, window: int) -> tuple[np.nd
     ends = np.arange(1, len(values) + 1)
     begins = np.maximum(ends - window, 0)
     return steps, (sums[ends] - sums[begins]) / (ends - begins)
+
+
+def marker_of(steps: np.ndarray) -> str | None:
+    """The marker of a curve's points: only where they are too few for a line that can be seen."""
+    return "o" if len(np.unique(steps)) < 3 else None
 
 
 def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import EpisodeLog, Metrics
-from retro_agents.run.plot import main, mean_curve, plot_curves, read_curve, smooth
+from retro_agents.run.plot import main, marker_of, mean_curve, plot_curves, read_curve, smooth
 
 
 @pytest.fixture
@@ -35,6 +35,15 @@ def test_smoothing_equals_the_slow_mean():
         _, smoothed = smooth(np.arange(37), values, window=window)
         slow = [np.mean(values[max(i - window + 1, 0) : i + 1]) for i in range(37)]
         np.testing.assert_allclose(smoothed, slow)
+
+
+def test_a_curve_of_few_points_has_markers_and_so_has_a_mean_at_a_single_step():
+    a, b = (np.array([10, 20, 30]), np.zeros(3)), (np.array([30, 40, 50]), np.ones(3))
+    assert [marker_of(steps) for steps in (a[0], a[0][:2], mean_curve([a, b])[0])] == [
+        None,
+        "o",
+        "o",
+    ]
 
 
 def test_the_mean_curve_covers_what_all_runs_know():
