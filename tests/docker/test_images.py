@@ -178,7 +178,7 @@ def test_the_images_checkpoint_goes_with_its_agent_only(entry, tmp_path):
     entry.keep_checkpoint("jerk", next((ROOT / "rainbow" / "pretrained").iterdir()), tmp_path / "c")
     for agent, given, expected in [
         ("jerk", [], True),
-        ("jerk", ["--mode", "adapt", "--", "--agent"], True),
+        ("jerk", ["--mode", "adapt", "--", "--hidden"], True),
         ("jerk", ["--agent", "random"], False),
         ("jerk", ["--agent=random"], False),
         ("rainbow", [], False),
@@ -186,6 +186,8 @@ def test_the_images_checkpoint_goes_with_its_agent_only(entry, tmp_path):
     ]:
         argv = entry.arguments({"AGENT": agent}, given, checkpoint=tmp_path / "c")
         assert ("--checkpoint" in argv) == expected
+    with pytest.raises(UserError, match="--agent stands after --"):
+        entry.arguments({"AGENT": "jerk"}, ["--", "--agent", "random"], checkpoint=tmp_path / "c")
 
 
 def test_a_build_keeps_the_latest_checkpoint_or_the_packages_own(entry, tmp_path):

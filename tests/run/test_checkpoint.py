@@ -220,7 +220,7 @@ def test_an_array_that_meta_describes_otherwise_is_a_line(change, tmp_path):
         ("nowhere", "no such folder"),
         ("mine:play", "plays a function"),
         ("file", "a file, not a folder"),
-        (".", r"neither meta\.json .* is shipped with one \(rainbow, ppo2\)"),
+        ("empty", r"neither meta\.json .* is shipped with one \(rainbow, ppo2\)"),
         ("a b", r"`retro-agents list runs --of 'a b'` lists"),
         ("pp2", "did you mean 'ppo2'"),
     ],
@@ -228,6 +228,7 @@ def test_an_array_that_meta_describes_otherwise_is_a_line(change, tmp_path):
 def test_nothing_to_load_is_a_user_error(given, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
+    Path("empty").mkdir()
     Path("a b/run/checkpoints").mkdir(parents=True)
     with pytest.raises(UserError, match=says):
         load_agent(given)
