@@ -67,15 +67,11 @@ def plot_curves(
             drawn = [smooth(*read_curve(run, column), window=window) for run in runs]
             if len(drawn) > 1:
                 for steps, values in drawn:
-                    faint: dict[str, Any] = {
-                        "alpha": 0.3,
-                        "linewidth": 0.8,
-                        "marker": marker_of(steps),
-                    }
-                    axes.plot(steps, values, color=colour, **faint)
+                    marker = marker_of(steps)
+                    axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8, marker=marker)
             steps, values = mean_curve(drawn)
-            bold: dict[str, Any] = {"linewidth": 1.8, "marker": marker_of(steps)}
-            axes.plot(steps, values, color=colour, label=f" {label}", **bold)
+            marker = marker_of(steps)
+            axes.plot(steps, values, color=colour, label=f" {label}", linewidth=1.8, marker=marker)
         for number, (label, value) in enumerate((levels or {}).items()):
             colour = f"C{len(curves) + number}"
             axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
