@@ -140,10 +140,11 @@ def level_sets(levels: str, settings: Any, *, test_levels: Any) -> dict[str, tup
         return {name: (levels, own) for name, own in sets.items()}
     if test_levels in ("unseen", "all"):
         raise UserError(f"--test-levels {test_levels} is for Procgen: give levels, as for --levels")
-    tested = {} if test_levels == "auto" else {"test": test_levels}
-    for one in tested.values():
-        check_levels(one, settings)
-    return {name: (one, settings) for name, one in {"train": levels, **tested}.items()}
+    found = {"train": (levels, settings)}
+    if test_levels != "auto":
+        check_levels(test_levels, settings)
+        found["test"] = test_levels, settings
+    return found
 
 
 def normalised_scores(level: str, settings: Any, mean_return: float) -> dict[str, float]:
