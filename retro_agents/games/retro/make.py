@@ -50,17 +50,28 @@ def make_contest_env(
 
     record_dir: a folder for one .bk2 per episode. Raises UserError if something is missing.
     """
-    config = config or EnvConfig()
+    config = as_config(config)
     level = as_level(level)
     if backend_of([level], config) == "native":
         return NativeContestEnv(level, config, record_dir=as_path(record_dir))
     return emulated(level, config, record_dir=record_dir)
 
 
+def as_config(config: EnvConfig | None) -> EnvConfig:
+    """The config, by default the contest's. Raises UserError if it is something else."""
+    if not isinstance(config, EnvConfig | None):
+        kind = type(config).__name__
+        raise UserError(f"a config of type {kind}: give an EnvConfig, such as EnvConfig(actions=10)")
+    return config or EnvConfig()
+
+
 def as_level(level: Level | str) -> Level:
-    """The level, given itself or by name, with its game's full name."""
+    """The level, given itself or by name, with its game's full name. Raises UserError if it is
+    something else."""
     if isinstance(level, str):
         return parse_level(level)
+    if not isinstance(level, Level):
+        raise UserError(f"level {level!r}: give a name, such as 'BrambleWood.Act3', or a Level")
     return Level(full_name(level.game), level.state)
 
 
@@ -110,7 +121,7 @@ def make_env(
     others: further levels that a reset may name, of other games too. A process can have one
     emulator: close() it before making another. Raises UserError if something is missing.
     """
-    config = config or EnvConfig()
+    config = as_config(config)
     levels = [as_level(each) for each in (level, *others)]
     backend = backend_of(levels, config)
     check_room(config.spec(), 1, each=TAKES[backend])
@@ -147,7 +158,7 @@ def make_vec(
     environments. record_dir: for a folder of .bk2 files per environment. Raises UserError if
     something is missing.
     """
-    config = config or EnvConfig()
+    config = as_config(config)
     played = as_levels(levels)
     backend = backend_of(played, config)
     check_room(config.spec(), num_envs, part, each=TAKES[backend])

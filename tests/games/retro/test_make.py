@@ -4,6 +4,7 @@ import gzip
 from collections import deque
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from unittest.mock import Mock
 
 import cv2
@@ -18,7 +19,7 @@ from cartridge.levels.oracle import read_proof
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import kind_of
 from retro_agents.games.retro.levels import Level
-from retro_agents.games.retro.make import make_contest_env, make_env
+from retro_agents.games.retro.make import make_contest_env, make_env, make_vec
 from retro_agents.games.retro.vector import RetroVectorEnv
 from retro_agents.games.retro.wrappers import EpisodeRecord
 from retro_agents.ground.errors import UserError
@@ -237,3 +238,12 @@ def test_variables_of_several_games_are_those_that_all_have():
         "x": [1, 4],
         "lives": [3, 2],
     }
+
+
+@pytest.mark.parametrize("make", [make_env, make_contest_env, partial(make_vec, num_envs=1)])
+def test_a_level_or_config_of_another_type_is_one_line(make):
+    for level in (5, None, ("BrambleDash-Genesis-v0", "BrambleWood.Act3")):
+        with pytest.raises(UserError, match=r"give a name, such as 'BrambleWood.Act3'"):
+            make([level] if isinstance(make, partial) else level)
+    with pytest.raises(UserError, match=r"a config of type dict: give an EnvConfig, such as"):
+        make("BrambleWood.Act3", {"actions": 10})
