@@ -45,14 +45,13 @@ def prove() -> None:
 
 def references(game: str, episodes: int) -> None:
     """Measure the reference players on a cartridge and write its references.csv."""
-    from cartridge.build_states import INTEGRATION
-    from cartridge.levels.fresh import acts_of, proofs_of
+    from cartridge.levels.fresh import acts_of, folder_of, proofs_of
     from cartridge.levels.references import means, write
     from cartridge.levels.robust import measure_all
     from retro_agents.games.retro.bramble import REFERENCES
     from retro_agents.ground.files import make_folder
 
-    table = REFERENCES if game == GAME else INTEGRATION / game / REFERENCES.name
+    table = REFERENCES if game == GAME else folder_of(game) / REFERENCES.name
     acts = acts_of(game)
     make_folder(table.parent)  # before the search, which takes long
     rows = []
@@ -131,7 +130,7 @@ def main() -> None:
         "--out",
         type=Path,
         required=True,
-        help="folder for the games' folders; played from cartridge/integration only",
+        help="folder for the games' folders and a CSV of their levels",
     )
     tools.add_parser("gallery", help=gallery.__doc__).add_argument("--out", type=Path)
     args = vars(parser.parse_args())

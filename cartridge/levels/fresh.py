@@ -22,6 +22,7 @@ from cartridge.levels.simulator import Simulator
 from cartridge.levels.splits import level_names
 from cartridge.levels.zones import PLACES, ZONES, name_of
 from retro_agents.games.retro.bramble import GAME
+from retro_agents.games.retro.integrations import games
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import drafted_folder, make_folder
 
@@ -106,12 +107,17 @@ def has_compiler() -> bool:
     return tools and (CARTRIDGE / "Makefile").is_file()
 
 
-def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[Act]:
+def folder_of(game: str) -> Path:
+    """The folder of a cartridge, by its game's name; if there is none, where it would be."""
+    return games().get(game, build_states.INTEGRATION / game)
+
+
+def acts_of(game: str) -> list[Act]:
     """The acts of a cartridge, by its game's name. Raises UserError if its record is missing, or if
     this generator makes other acts than those that the cartridge has."""
     if game == GAME:
         return all_acts()
-    path = integration / game / ACTS
+    path = folder_of(game) / ACTS
     if not path.is_file():
         raise UserError(
             f"no {path}: expected a game that `python -m cartridge.levels new` made; make it again"
@@ -124,14 +130,14 @@ def acts_of(game: str, *, integration: Path = build_states.INTEGRATION) -> list[
     if made.get("sha256") != hash_of(acts):
         raise UserError(
             f"{path.parent} was made by another version of the level generator; delete it, and run "
-            f"`python -m cartridge.levels new --seed {made['seed']} --out {integration}`"
+            f"`python -m cartridge.levels new --seed {made['seed']} --out {path.parent.parent}`"
         )
     return acts
 
 
 def proofs_of(game: str) -> Path:
     """The folder of a cartridge's proofs, by its game's name."""
-    return oracle.PROOFS if game == GAME else build_states.INTEGRATION / game / "proofs"
+    return oracle.PROOFS if game == GAME else folder_of(game) / "proofs"
 
 
 def hash_of(acts: Sequence[Act]) -> str:

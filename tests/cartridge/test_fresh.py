@@ -166,20 +166,21 @@ def test_an_act_that_cannot_be_finished_gets_another_layout(monkeypatch):
         fresh.finishable_act(0, 1, 7)
 
 
-def test_a_cartridge_says_its_acts(tmp_path):
+def test_a_cartridge_says_its_acts(tmp_path, monkeypatch):
+    monkeypatch.setattr(fresh, "folder_of", tmp_path.joinpath)
     folder = tmp_path / "BrambleDash7-Genesis-v0"
     folder.mkdir()
     layouts = [3, *[0] * 57]
     record = {"seed": 7, "layouts": layouts}
     (folder / fresh.ACTS).write_text(json.dumps(record))
     with pytest.raises(UserError, match=r"made by another version of the level generator"):
-        fresh.acts_of(folder.name, integration=tmp_path)
+        fresh.acts_of(folder.name)
     acts = [make_act(*place, 7, layout=k) for place, k in zip(PLACES, layouts, strict=True)]
     (folder / fresh.ACTS).write_text(json.dumps(record | {"sha256": fresh.hash_of(acts)}))
-    assert fresh.acts_of(folder.name, integration=tmp_path) == acts
+    assert fresh.acts_of(folder.name) == acts
     assert fresh.acts_of("BrambleDash-Genesis-v0") == all_acts()
     with pytest.raises(UserError, match=r"no .*acts\.json: expected a game that"):
-        fresh.acts_of("Nowhere-Genesis-v0", integration=tmp_path)
+        fresh.acts_of("Nowhere-Genesis-v0")
 
 
 def test_acts_of_another_seed_can_be_finished():

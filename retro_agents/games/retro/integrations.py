@@ -4,6 +4,7 @@ import functools
 import gzip
 import hashlib
 import json
+import os
 import re
 import shlex
 import struct
@@ -21,6 +22,9 @@ CODE, PACK = "bramble.wasm", "game.pack"
 """The files in a game's folder with which it runs without an emulator."""
 NO_ROM = "{} has no ROM: import your own with `retro-agents import-roms DIR`"
 OWN_GAMES = ROOT / "cartridge" / "integration"
+MORE_GAMES = "RETRO_AGENTS_GAMES"
+"""Environment variable with more folders of games. Those beside a CSV of levels are added to it, so
+that the processes which this one starts know their games too."""
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -39,12 +43,12 @@ def retro_data() -> Any:
 @functools.cache
 def games() -> dict[str, Path]:
     """Every game with an integration, and its folder; without stable-retro, the games of this
-    project alone."""
-    places = [OWN_GAMES]
+    project and of `MORE_GAMES` alone."""
+    places = [OWN_GAMES, *more_places()]
     if find_spec("stable_retro"):
         kinds, root = retro_data().Integrations, Path(retro_data().path())
         # A custom integration goes first: a game of the same name in the wheel must not hide it.
-        custom = dict.fromkeys([*map(Path, kinds.CUSTOM_ONLY.paths), OWN_GAMES])
+        custom = dict.fromkeys([*map(Path, kinds.CUSTOM_ONLY.paths), *places])
         places = [*custom, *(root / kind for kind in ("stable", "contrib"))]
     by_game: dict[str, Path] = {}
     for place in places:
@@ -77,6 +81,20 @@ def add_custom_folders(folders: list[str]) -> None:
     games.cache_clear()
 
 
+def more_places() -> list[Path]:
+    """The folders of `MORE_GAMES`."""
+    places = os.environ.get(MORE_GAMES, "").split(os.pathsep)
+    return [Path(place).absolute() for place in places if place]
+
+
+def add_beside(csv: Path) -> None:
+    """Adds the games whose folders lie beside a CSV of levels, as `cartridge.levels new` has it."""
+    folder, known = csv.absolute().parent, more_places()
+    if folder not in (OWN_GAMES, *known) and any(folder.glob("*/data.json")):
+        os.environ[MORE_GAMES] = os.pathsep.join(map(str, [*known, folder]))
+        games.cache_clear()
+
+
 def full_name(game: str) -> str:
     """The game's stable-retro name: adds the '-v0' that the names of 2018 lack. Raises UserError if
     the game is unknown, or ModuleNotFoundError if stable-retro may know it and is missing."""
@@ -91,8 +109,9 @@ def full_name(game: str) -> str:
         need("stable_retro")
     if fresh := re.fullmatch(r"BrambleDash(0|[2-9]|[1-9][0-9]+)-Genesis(-v0)?", game):
         raise UserError(
-            f"no game {game!r} in {OWN_GAMES}: copy its folder there, or make it by `python -m "
-            f"cartridge.levels new --seeds {fresh[1]} --out {shlex.quote(str(OWN_GAMES))}`"
+            f"no game {game!r} in {OWN_GAMES}: give --levels a CSV beside its folder, or make it "
+            f"by `python -m cartridge.levels new --seeds {fresh[1]} --out "
+            f"{shlex.quote(str(OWN_GAMES))}`"
         )
     raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
 

@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retro_agents.games.retro.integrations import full_name, nearest, no_state, states
+from retro_agents.games.retro.integrations import (
+    add_beside,
+    full_name,
+    nearest,
+    no_state,
+    states,
+)
 from retro_agents.games.retro.splits import SPLITS, split_names
 from retro_agents.ground.errors import UserError
 
@@ -79,8 +85,10 @@ def checked(game: str, state: str, *, states_of: Callable[[str], Sequence[str]] 
 
 
 def read_levels(path: Path) -> list[Level]:
-    """The levels of a CSV file with the columns game and state. Raises UserError if unreadable."""
+    """The levels of a CSV file with the columns game and state; their games may lie beside it.
+    Raises UserError if unreadable."""
     once, found = functools.cache(states), rows_of(path)
+    add_beside(path)
     try:
         return [checked(level.game, level.state, states_of=once) for level in found]
     except UserError as error:

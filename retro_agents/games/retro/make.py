@@ -61,7 +61,9 @@ def as_config(config: EnvConfig | None) -> EnvConfig:
     """The config, by default the contest's. Raises UserError if it is something else."""
     if not isinstance(config, EnvConfig | None):
         kind = type(config).__name__
-        raise UserError(f"a config of type {kind}: give an EnvConfig, such as EnvConfig(actions=10)")
+        raise UserError(
+            f"a config of type {kind}: give an EnvConfig, such as EnvConfig(actions=10)"
+        )
     return config or EnvConfig()
 
 

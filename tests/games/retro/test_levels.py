@@ -1,9 +1,14 @@
 """What `--levels` understands, and how it refuses what it does not."""
 
+import shutil
+from contextlib import closing
+
 import pytest
 from stable_retro.data import Integrations
 
+from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.integrations import (
+    MORE_GAMES,
     OWN_GAMES,
     check_playable,
     file_of,
@@ -14,6 +19,7 @@ from retro_agents.games.retro.integrations import (
     states,
 )
 from retro_agents.games.retro.levels import Level, parse_level, parse_levels
+from retro_agents.games.retro.make import make_vec
 from retro_agents.ground.errors import UserError
 
 
@@ -43,6 +49,26 @@ def test_a_cartridge_that_is_made_while_the_process_runs_is_found(tmp_path, monk
     (tmp_path / "Made-v0" / "data.json").touch()
     assert full_name("Made") == "Made-v0"
     games.cache_clear()
+
+
+def test_games_beside_a_csv_or_in_a_named_folder_are_found_by_child_processes_too(
+    tmp_path, monkeypatch, own_games
+):
+    made = tmp_path / "BrambleDash77-Genesis-v0"
+    shutil.copytree(OWN_GAMES / "BrambleDash-Genesis-v0", made)
+    (tmp_path / "two.csv").write_text(f"game,state\n{made.name},BrambleWood.Act1\n")
+    monkeypatch.setenv(MORE_GAMES, "")
+    monkeypatch.chdir(tmp_path)
+    config = EnvConfig(image_height=42, image_width=42, backend="emulator")
+    with closing(make_vec("two.csv", config, num_envs=1)) as envs:
+        assert envs.reset()[1]["level"][0] == f"{made.name}:BrambleWood.Act1"
+    monkeypatch.setenv(MORE_GAMES, ".")
+    games.cache_clear()
+    assert parse_levels(f"{made.name}:BrambleWood.Act1") == parse_levels("two.csv")
+    monkeypatch.setenv(MORE_GAMES, "")
+    games.cache_clear()
+    with pytest.raises(UserError, match="give --levels a CSV beside its folder, or make it by"):
+        parse_levels(f"{made.name}:BrambleWood.Act1")
 
 
 def test_levels_are_separated_by_commas_and_a_missing_scenario_names_others():
