@@ -57,9 +57,9 @@ def make_contest_env(
     return emulated(level, config, record_dir=record_dir)
 
 
-def as_config(config: EnvConfig | None) -> EnvConfig:
-    """The config, by default the contest's. Raises UserError if it is something else."""
-    if not isinstance(config, EnvConfig | None):
+def as_config(config: Any) -> EnvConfig:
+    """The config; the contest's for None. Raises UserError if it is something else."""
+    if config is not None and not isinstance(config, EnvConfig):
         kind = type(config).__name__
         raise UserError(
             f"a config of type {kind}: give an EnvConfig, such as EnvConfig(actions=10)"
