@@ -93,16 +93,23 @@ def server_of(app: Any) -> Any:
     )
 
 
+def check_folder(runs: Path) -> None:
+    """Raises UserError if it cannot be listed. The default one may be missing: it is empty then."""
+    try:
+        os.scandir(runs).close()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and runs == StudioConfig.runs:
+            return
+        reason = f"{runs} cannot be listed: {error.strerror}"
+        raise UserError(f"{reason}; give the folder of your runs") from None
+
+
 @command
 def main() -> None:
     """Serve the page until Ctrl-C."""
     config = parse_command(StudioConfig, command="retro-agents studio")
     need("starlette", "uvicorn", "websockets", "scipy")
-    try:
-        os.scandir(config.runs).close()
-    except OSError as error:
-        reason = f"{config.runs} cannot be listed: {error.strerror}"
-        raise UserError(f"{reason}; give the folder of your runs") from None
+    check_folder(config.runs)
     root = config.runs.resolve()
     from retro_agents.studio.app import PAGE, app_of
 

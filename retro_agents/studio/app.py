@@ -24,9 +24,9 @@ from retro_agents.contest.stored import shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.studio import curves, judged
 from retro_agents.studio.agents import Agents, playable
-from retro_agents.studio.commands import commands
+from retro_agents.studio.commands import commands, first
 from retro_agents.studio.episodes import listed, newest_files, recording
-from retro_agents.studio.files import checkpoints_of, reason_of
+from retro_agents.studio.files import checkpoints_of, is_whole, reason_of
 from retro_agents.studio.gate import Gate
 from retro_agents.studio.index import Index
 from retro_agents.studio.row import history
@@ -114,7 +114,7 @@ class Studio:
         if request.query_params.get("since") == version and not slow:
             return Response(status_code=204)
         found = {"version": version, "root": str(self.root), "rows": rows, "failures": failures}
-        return answer(found)
+        return answer({**found, "first": first(self.root)})
 
     def named(self, request: Request) -> dict[str, Path]:
         """The runs that a request names. Raises UserError if there are none of these names."""
@@ -157,9 +157,9 @@ class Studio:
             error = str(damaged)
         first: dict[str, Any] = next(iter(history(run)), {})
         agent, begun = (str(first.get(name, "")) for name in ("agent", "command"))
-        saved = [folder.name for folder in checkpoints_of(run)]
+        saved = [folder.name for folder in checkpoints_of(run) if is_whole(folder)]
         about = {"name": name, "heat": heat, "error": error, "level": level, "checkpoints": saved}
-        return answer({**about, "commands": commands(run, agent, begun)})
+        return answer({**about, "commands": commands(run, agent, begun, saved=bool(saved))})
 
     def configs(self, request: Request) -> Response:
         """How the configs of runs differ."""
@@ -202,13 +202,13 @@ class Studio:
         return FileResponse(path, headers={"Cache-Control": "no-store"})
 
     def stop(self, asked: Named) -> Response:
-        """Stop this start of a run, which saves. Raises UserError if it was asked already: a second
-        signal would end it at once."""
+        """Stop this start of a run, which saves. Who asks again changes nothing: a second signal
+        would end it at once."""
         name, folder = asked.run, self.index.folder(asked.run)
         start = history(folder)[-1:], writer_of(folder, locks())
         with self._asking:
             if self._stopping.get(name) == start:
-                raise UserError("this run was asked to stop already, and is saving")
+                return answer({"stopping": name})
             self._stopping[name] = start
         try:
             stop(folder)

@@ -8,10 +8,19 @@ from retro_agents.games.families import of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.studio.curves import config_of
 
+NEED_NETS = {"Evaluate it", "Film it", "Watch it in a window", "Export its net"}
+"""What needs a checkpoint."""
 
-def commands(run: Path, agent: str, begun: str) -> dict[str, str]:
+
+def first(root: Path) -> str:
+    """The command that trains a first run in a folder, in about a minute."""
+    words = ["retro-agents", "train", "ppo2", "--preset", "fast", "--levels", "bramble-train"]
+    return shlex.join([*words, "--timesteps", "40000", "--run-dir", str(root / "first")])
+
+
+def commands(run: Path, agent: str, begun: str, *, saved: bool) -> dict[str, str]:
     """What it does -> the command. agent: the run's package; "" if it is not known. begun: the
-    command that started it, as its files have it."""
+    command that started it, as its files have it. saved: whether it has a whole checkpoint."""
     here, kind = str(run), list[str]()
     with suppress(UserError):
         kind = ["procgen"] if of_procgen(config_of(run).get("levels")) else []
@@ -27,6 +36,7 @@ def commands(run: Path, agent: str, begun: str) -> dict[str, str]:
     without = {"Resume it"} if not agent or begun.startswith("clone.py") else set()
     without |= {"Watch it in a window"} if kind else set()
     without |= {"Export its net"} if agent == "jerk" else set()
+    without |= set() if saved else NEED_NETS
     return {what: shlex.join(line) for what, line in words.items() if line and what not in without}
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.ground.output import printable
+from retro_agents.run.manifest import NAME
 
 TAIL = 1 << 14
 """Bytes at a table's end that are read for its newest rows, of which a hundred fit in."""
@@ -49,6 +50,10 @@ def reason_of(error: Exception) -> str:
     return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
+def damaged(name: str) -> UserError:
+    return UserError(f"{name} is damaged: its rows do not fit its header")
+
+
 def check_file(path: Path, most: float = math.inf) -> None:
     """Raises UserError for a file that is not read: a link, a pipe, a device, or one of more bytes;
     not if there is none."""
@@ -69,6 +74,14 @@ def checkpoints_of(run: Path) -> list[Path]:
     return [checkpoint for checkpoint in found if not checkpoint.is_symlink()]
 
 
+def is_whole(checkpoint: Path) -> bool:
+    """Whether a checkpoint has all files that its meta.json names."""
+    try:
+        return all((checkpoint / name).is_file() for name in read_json(checkpoint / NAME)["files"])
+    except (OSError, UserError, TypeError, KeyError, ValueError):
+        return False
+
+
 def read_json(path: Path) -> Any:
     """What a JSON file holds. Raises OSError, or UserError if it is damaged."""
     with opened(path) as file:
@@ -87,6 +100,8 @@ def header_of(file: BinaryIO, name: str) -> tuple[list[str], int]:
     line = file.readline(MOST_LINE)
     if len(line) == MOST_LINE:
         raise UserError(f"{name} is damaged: its first line has no end")
+    if not line.startswith(b"step"[: len(line)]):
+        raise UserError(f"{name} is damaged: its first column is not step")
     header = next(iter(rows_of(line)), [])
     if len(header) > len({*header}):
         raise UserError(f"{name} is damaged: two of its columns have one name")
@@ -109,17 +124,26 @@ def last_rows(path: Path) -> tuple[list[str], list[list[str]]]:
         data = file.read()
     if at > begin:
         data = data[data.find(b"\n") + 1 :]
-    return header, [row for row in rows_of(data) if len(row) == len(header)]
+    found = rows_of(data)
+    rows = [row for row in found if len(row) == len(header)]
+    if header and found and not rows:
+        raise damaged(path.name)
+    return header, rows
 
 
 def newest(path: Path, column: str, *, rows: int = 100) -> list[float]:
-    """A column's numbers in the newest rows; [] if there is no such file, or no such column."""
+    """A column's numbers in the newest rows; [] if there is no such file, or no row yet. Raises
+    UserError if it is damaged, as one without this column is."""
     try:
         header, found = last_rows(path)
+        if not header:
+            return []
         at = header.index(column)
         return [float(row[at]) for row in found[-rows:] if row[at]]
-    except (FileNotFoundError, ValueError):
+    except FileNotFoundError:
         return []
+    except ValueError:
+        raise damaged(path.name) from None
 
 
 @final
@@ -171,9 +195,8 @@ class Table:
             for name, cells in zip(self.header, zip(*rows, strict=True), strict=True):
                 self.put(name, cells)
         except (ValueError, csv.Error):
-            name = self.path.name
             self.begin()
-            raise UserError(f"{name} is damaged: its rows do not fit its header") from None
+            raise damaged(self.path.name) from None
 
     def put(self, name: str, cells: Sequence[str]) -> None:
         """Add cells to a column: of text if its first ones are no numbers."""

@@ -91,6 +91,8 @@ def compare(index: Index, asked: Comparison) -> dict[str, Any]:
     """The entries beside the first one: their rows, the mean of each on each shared level, and what
     a reader must know of them."""
     entries = by_experiment(index, asked.entries) if asked.seeds else asked.entries
+    alone = len(entries) == 1 < len(asked.entries)
+    entries = asked.entries if alone else entries
     if not 2 <= len(entries) <= MOST:
         raise UserError(f"a comparison needs 2 to {MOST} entries, and these are {len(entries)}")
     found, sources = dict[str, Runs](), dict[str, str]()
@@ -105,6 +107,8 @@ def compare(index: Index, asked: Comparison) -> dict[str, Any]:
         for level in levels
     ]
     lines, cut = cautions(sources, found)
+    if alone:
+        lines = ["All these runs have one config, so each is an entry of its own.", *lines]
     return {"rows": rows, "levels": means, "remarks": [*lines, *cut.values()]}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retro_agents.studio.commands import commands
+from retro_agents.studio.commands import NEED_NETS, commands
 from tests.studio.runs import make_run
 
 
@@ -20,11 +20,12 @@ from tests.studio.runs import make_run
 )
 def test_commands_are_those_that_work(tmp_path, levels, agent, lacks, evaluates):
     run = make_run(tmp_path / "one", levels=levels)
-    found = commands(run, agent, "")
+    found = commands(run, agent, "", saved=True)
     others = {"Resume it", "Export its net", "Watch it in a window"}
     assert others - found.keys() == {lacks} - {""}
     assert found["Evaluate it"] == f"{evaluates} {run}"
     assert found["Film it"] == f"{evaluates} {run} --video"
+    assert not NEED_NETS & commands(run, agent, "", saved=False).keys()
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,6 @@ def test_commands_are_those_that_work(tmp_path, levels, agent, lacks, evaluates)
     ],
 )
 def test_what_started_a_run_is_one_command(tmp_path, begun, agent, shown):
-    found = commands(make_run(tmp_path / "one"), agent, begun)
+    found = commands(make_run(tmp_path / "one"), agent, begun, saved=True)
     assert found.get("Started with") == shown
     assert ("Resume it" in found) == (begun != "clone.py --expert")

@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from retro_agents.ground.errors import UserError
 from retro_agents.studio import app, files, index, row
-from retro_agents.studio.files import Table
+from retro_agents.studio.files import TABLES, Table
 from retro_agents.studio.row import described, history, mark_of
 from tests.studio.runs import (
     LEVELS,
@@ -73,6 +73,10 @@ def foreign(run, *, version=99):
         ("provenance.json", "{}", "provenance.json is damaged"),
         ("episodes.csv", linked, "symbolic links"),
         ("metrics.csv", "step\ninf\n", "infinity"),
+        ("metrics.csv", "step\nx\n", "its rows do not fit its header"),
+        ("timing.csv", "step,seconds\n\x01\x02\n", "its rows do not fit its header"),
+        *((f"{table}.csv", "\x9c\x01\n\xff,3", "its first column is not step") for table in TABLES),
+        ("metrics.csv", "\x9c\x01", "its first column is not step"),
         ("metrics.csv", f"{'x' * 140_000}\n1\n", "first line"),
         ("", foreign, "format version 99"),
         ("", partial(foreign, version=None), "format version None"),
@@ -81,8 +85,9 @@ def foreign(run, *, version=99):
 def test_a_damaged_run_says_so_in_one_line(tmp_path, name, harm, said):
     run = make_run(tmp_path / "one")
     (run / name).write_text(harm) if isinstance(harm, str) else harm(run / name)
-    error = described(run, "one", 0).error
-    assert said in error and "\n" not in error
+    row = described(run, "one", 0)
+    assert said in row.error and "\n" not in row.error
+    assert row.state == ("damaged" if name else "finished")
 
 
 @pytest.mark.parametrize("cut", range(0, 300, 17))

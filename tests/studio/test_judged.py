@@ -118,6 +118,11 @@ def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client):
     assert [row["label"] for row in found["rows"]] == ["a0 and 1 more", "b0 and 1 more", "random"]
     assert [row["seeds"] for row in found["rows"]][:2] == [2, 2]
     assert found["rows"][1]["better"] == 0.5 and len(found["levels"]) > 0
+    alone = client.ask("/api/compare", {"entries": entries[:2], "seeds": True})[1]
+    assert [row["label"] for row in alone["rows"]] == ["a0", "a1"]
+    assert "an entry of its own" in alone["remarks"][0]
+    asked = {"entries": [{"runs": ["a0", "a1"]}], "seeds": True}
+    assert "these are 1" in client.ask("/api/compare", asked)[1]["flaw"]
 
 
 @pytest.mark.parametrize(
@@ -200,6 +205,19 @@ def test_a_contests_file_that_is_not_one_to_read_says_so(tmp_path, harm, file):
     assert row["error"].startswith(Path(file).name) and "\n" not in row["error"]
     with pytest.raises(UserError, match=Path(file).name):
         scores_of(Index(tmp_path), Entry(contest="contest"))
+
+
+@pytest.mark.parametrize("name", ["state.msgpack", "meta.json"])
+def test_a_run_whose_checkpoint_is_not_whole_offers_nothing_that_needs_it(studio, tmp_path, name):
+    run = make_jerk(tmp_path / "runs" / "jerk")
+    client = studio(run.parent)
+    client.rows(len)
+    about = client.ask("/api/run", query={"run": "jerk"})[1]
+    assert about["checkpoints"] == ["step-000000000"]
+    assert "Watch it in a window" in about["commands"]
+    (run / "checkpoints" / "step-000000000" / name).unlink()
+    about = client.ask("/api/run", query={"run": "jerk"})[1]
+    assert about["checkpoints"] == [] and "Watch it in a window" not in about["commands"]
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "checkpoints/step-000000000"])

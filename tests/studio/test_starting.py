@@ -1,6 +1,7 @@
 """The forms that start runs and contests."""
 
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -115,6 +116,23 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, refused, monkeypatc
     for name in ("missing", "file", "link", "long" * 100):
         monkeypatch.setattr(sys, "argv", ["studio", str(tmp_path / name)])
         assert "cannot be listed" in refused(main)
+
+
+def test_the_default_folder_may_be_missing(tmp_path, refused, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(app, "PAGE", tmp_path / "page")
+    monkeypatch.setattr(sys, "argv", ["studio"])
+    assert "the page is not built" in refused(main)  # which comes next
+    monkeypatch.setattr(sys, "argv", ["studio", "others"])
+    assert "others cannot be listed" in refused(main)
+
+
+def test_an_empty_or_missing_folder_is_shown_with_a_command_that_trains(studio, tmp_path):
+    found = studio(tmp_path / "my runs").ask("/api/runs")[1]
+    assert found["rows"] == []
+    words = shlex.split(found["first"])
+    assert words[:2] == ["retro-agents", "train"]
+    assert words[-1] == str(tmp_path / "my runs" / "first")
 
 
 @pytest.mark.parametrize(

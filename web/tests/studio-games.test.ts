@@ -34,6 +34,12 @@ onPage("a person plays", "#/play?act=TideGrotto.Act1", async (page) => {
   await page.locator(".line", { hasText: "Tide Grotto 1" }).waitFor();
   await page.keyboard.down("ArrowRight");
   await page.locator(".line", { hasText: /[1-9]\d* points/ }).waitFor();
+  await page.locator(".lede", { hasText: "Space jumps" }).waitFor();
+  await page.locator(".lede", { hasText: "in this browser" }).waitFor();
+  expect(await page.title()).toBe("Play · Studio");
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByRole("link", { name: "Race" }).click();
+  await page.locator(".lede", { hasText: "The same act and seed for everybody" }).waitFor();
 });
 
 const twice = encodeURIComponent;
@@ -222,21 +228,18 @@ onPage(
       game.onMessage((word) => told.push(`${word}`)),
     );
     await page.reload();
-    const pause = page.getByRole("button", { name: "Pause" });
+    const end = page.getByRole("button", { name: "End" });
     await page.locator("button.main").click(); // and has the focus
     await expect.poll(() => told.length).toBe(2);
     await page.keyboard.down("ArrowRight");
     expect(await takes(page, "Space", true)).toBe(true);
-    await pause.focus();
+    await end.focus();
     await page.keyboard.up("ArrowRight");
     await page.keyboard.press("Space"); // presses the button
     await expect
       .poll(() => told.slice(2))
-      .toEqual([
-        expect.stringMatching(/"act","action":-?\d/),
-        '{"do":"act","action":null}',
-        '{"do":"pause"}',
-      ]);
+      .toEqual([expect.stringMatching(/"act","action":-?\d/), '{"do":"act","action":null}']);
+    await page.locator(".pane .line", { hasText: "The game is over" }).first().waitFor();
   },
 );
 
@@ -263,9 +266,12 @@ onPage("what is pressed while a game is reached is told once it is", "#/live", a
   });
   await page.reload();
   await page.locator("button.main").click();
-  await page.getByRole("button", { name: "Pause" }).click();
+  await page.locator(".pane .line", { hasText: "being prepared… 1 s" }).first().waitFor();
+  for (const name of ["Pause", "Step", "Next episode"])
+    expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
+  await page.getByLabel("Speed").selectOption("4");
   reach();
-  await expect.poll(() => told.slice(2)).toEqual(['{"do":"pause"}']);
+  await expect.poll(() => told.slice(2)).toEqual(['{"do":"speed","speed":4}']);
 });
 
 onPage("a damaged link to a player is told", "#/watch?players=%25", async (page) => {
@@ -273,7 +279,7 @@ onPage("a damaged link to a player is told", "#/watch?players=%25", async (page)
 });
 
 onPage("nothing is said of a game where none began", "#/live", async (page) => {
-  await page.getByRole("button", { name: "End" }).click();
+  expect(await page.getByRole("button", { name: "End" }).isDisabled()).toBe(true);
   await page.getByRole("link", { name: "Runs" }).click();
   await page.getByRole("link", { name: "Live" }).click();
   expect(await page.locator(".pane .line").allTextContents()).toEqual(["", ""]);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page, Route } from "playwright-core";
 import { expect } from "vitest";
-import { answering, onPage, picture } from "./studio";
+import { answering, NARROW, onPage, picture, WIDE } from "./studio";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -14,6 +14,7 @@ onPage("runs have rows, whatever their names and files hold", "", async (page) =
     "config.json is damaged: it is not whole JSON",
   ]);
   expect(await page.locator(".run img").count()).toBe(0);
+  await page.locator(".run small", { hasText: "same levels: random 1" }).first().waitFor();
   expect(await page.title()).toBe("Runs · Studio");
 });
 
@@ -45,6 +46,70 @@ onPage(
     expect(open).not.toBe(other);
   },
 );
+
+onPage("a run that is opened by a click is scrolled to", "#/runs?run=ppo2-0", async (page) => {
+  await page.locator(".plot canvas").nth(3).waitFor();
+  await page.getByRole("button", { name: "ppo2-1" }).click();
+  const title = page.locator(".about > h2", { hasText: "ppo2-1" });
+  await expect.poll(() => title.evaluate((one) => one === document.activeElement)).toBe(true);
+  const { top } = await title.evaluate((one) => one.getBoundingClientRect());
+  expect(top).toBeGreaterThanOrEqual(0);
+  expect(top).toBeLessThan(WIDE.height - 100);
+  expect(await page.locator(".configs details").evaluate((one) => one.hasAttribute("open"))).toBe(
+    false,
+  );
+});
+
+onPage(
+  "configs are compared where two can be read, and their table is closed at first",
+  "#/runs?run=faster&open=damaged",
+  async (page) => {
+    const configs = page.locator(".about .configs");
+    await configs.locator(".flaw", { hasText: "config.json is damaged" }).waitFor();
+    expect(await configs.locator("details").count()).toBe(0);
+    await page.evaluate(() => (location.hash = "#/runs?run=faster&open=ppo2-0"));
+    await configs.getByText("How the configs differ").waitFor();
+    expect(await configs.locator("table").isVisible()).toBe(false);
+  },
+);
+
+onPage("a run that was asked to stop says so until it has", "", async (page) => {
+  const state = { state: "running" };
+  await answering(page, (runs) => runs.map((run) => ({ ...run, ...state })));
+  await page.route(/api\/stop/, (route) => route.fulfill({ json: { stopping: "ppo2-0" } }));
+  const row = page.locator('[data-run="ppo2-0"]');
+  const stop = row.getByRole("button", { name: "Stop" });
+  await stop.click();
+  await row.locator(".state", { hasText: "stopping…" }).waitFor();
+  expect(await stop.isDisabled()).toBe(true);
+  const notice = page.locator(".notice", { hasText: "ppo2-0 saves a checkpoint, and ends." });
+  await notice.waitFor();
+  state.state = "stopped";
+  await row.locator(".state", { hasText: "stopped" }).waitFor();
+  expect(await page.locator(".notice").isHidden()).toBe(true);
+});
+
+onPage("where there is no run, a command and the form make the first one", "", async (page) => {
+  await answering(page, () => []);
+  await page.getByText("There is no run here yet").waitFor();
+  expect(await page.getByLabel("First run").inputValue()).toMatch(/^retro-agents train .*first$/);
+  await page.getByLabel("Agent steps").waitFor();
+  expect(await page.locator(".runs").isVisible()).toBe(false);
+});
+
+onPage("a share is shown in per cent", "#/runs?run=ppo2-0", async (page) => {
+  const plot = page.locator(".plots .box", { hasText: "share of episodes that finish" });
+  await plot.locator(".u-over").hover();
+  await plot.locator(".u-value", { hasText: /^\d+ %$/ }).waitFor();
+});
+
+onPage("all tabs are seen on a phone", "", async (page) => {
+  await page.setViewportSize(NARROW);
+  const tabs = await page
+    .locator("nav a")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().right));
+  expect(Math.max(...tabs)).toBeLessThanOrEqual(NARROW.width);
+});
 
 onPage("the run that was opened last is shown, whichever answer comes last", "", async (page) => {
   let release = () => {};
@@ -155,7 +220,9 @@ onPage("the form shows its command, and refuses what would not start", "", async
   await page.getByText("Start a run").click();
   const command = page.getByLabel("The same as");
   await command.waitFor();
-  expect(await command.inputValue()).toMatch(/python -m ppo2\.train --run-dir/);
+  expect(await command.inputValue()).toMatch(
+    /python -m ppo2\.train --run-dir \S+ --preset=fast .*--timesteps=40000/,
+  );
   await page.getByLabel("Agent steps").fill("many");
   await page.locator(".start .flaw", { hasText: "--timesteps" }).waitFor();
 });
@@ -312,6 +379,12 @@ onPage("runs are compared, and the comparison is saved as one file", "#/compare"
   const saved = page.waitForEvent("download");
   await page.getByText("Save as one HTML file").click();
   expect((await saved).suggestedFilename()).toBe("comparison.html");
+});
+
+onPage("two seeds of one config are compared with each other", "#/compare", async (page) => {
+  for (const entry of ["ppo2-0", "ppo2-1"]) await page.getByLabel(entry, { exact: true }).check();
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.locator("h2", { hasText: "Compared with ppo2-0" }).waitFor();
 });
 
 onPage("a chosen run that is gone is not compared", "#/compare", async (page) => {

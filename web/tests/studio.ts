@@ -37,8 +37,8 @@ const SOONER = `{
   const timer = window.setTimeout;
   window.setTimeout = (call, wait, ...more) => timer(call, wait < 2000 ? wait : wait / 5, ...more);
 }`;
-const WIDE = { width: 1400, height: 900 };
-const NARROW = { width: 390, height: 844 };
+export const WIDE = { width: 1400, height: 900 };
+export const NARROW = { width: 390, height: 844 };
 
 /** Pictures of a page, where PICTURES names a folder for them. */
 export async function picture(page: Page, name: string): Promise<void> {

@@ -9,7 +9,11 @@ import { count, levelOf } from "./text";
 const GAME = "BrambleDash-Genesis-v0:";
 
 export class About {
+  /** It stays while the rest is renewed, so that it keeps the focus. */
+  private readonly title = h("h2", { tabindex: -1 });
   readonly root = h("section", { class: "about", hidden: true });
+  /** Whether the run that is shown next is scrolled to: it is far below the rows. */
+  reveal = false;
   private shown = "";
   private asked = 0;
 
@@ -30,14 +34,19 @@ export class About {
       const [heat, commands, config] = [
         this.heat(about),
         this.commands(about),
-        configs(differences),
+        configs(differences, beside.length > 1),
       ];
       const top = this.root.querySelector(".heat-rows")?.scrollTop ?? 0;
       if (this.shown === key) {
-        this.root.children[0]?.replaceWith(heat);
+        this.root.children[1]?.replaceWith(heat);
         heat.querySelector(".heat-rows")?.scrollTo(0, top);
-      } else this.root.replaceChildren(heat, commands, config);
+      } else this.root.replaceChildren(this.title, heat, commands, config);
       this.shown = key;
+      this.title.textContent = run;
+      if (!this.reveal) return;
+      this.reveal = false;
+      this.title.focus({ preventScroll: true });
+      this.title.scrollIntoView();
     } catch (error) {
       if (turn !== this.asked) return;
       this.root.hidden = true;
@@ -46,11 +55,11 @@ export class About {
     }
   }
 
-  private heat({ name, heat, error }: Answer): HTMLElement {
+  private heat({ heat, error }: Answer): HTMLElement {
     return h(
       "section",
       { class: "box" },
-      h("h2", {}, `Return on each level over time: ${name}`),
+      h("h2", {}, "Return on each level over time"),
       error ? h("p", { class: "flaw" }, error) : heatMap(heat),
     );
   }
@@ -94,8 +103,8 @@ export function copied(what: string, command: string): HTMLElement {
   return h("div", { class: "command" }, h("span", {}, what), field, copy);
 }
 
-function configs({ runs, rows, errors }: Differences): HTMLElement {
-  const alone = runs.length === 1;
+/** compares: whether several runs were asked for. */
+function configs({ runs, rows, errors }: Differences, compares: boolean): HTMLElement {
   const head = h("tr", {}, h("th", {}, ""), ...runs.map((run) => h("th", { scope: "col" }, run)));
   const table = h(
     "table",
@@ -109,12 +118,13 @@ function configs({ runs, rows, errors }: Differences): HTMLElement {
       ),
     ),
   );
-  const title = alone ? "Config" : "How the configs differ";
+  const title = compares ? "How the configs differ" : "Config";
   const nothing = h("p", { class: "line" }, "They do not differ.");
   return h(
     "section",
     { class: "box configs" },
-    h("details", { open: !alone }, h("summary", {}, title), rows.length ? table : nothing),
+    runs.length > Number(compares) &&
+      h("details", {}, h("summary", {}, title), rows.length ? table : nothing),
     ...errors.map((error) => h("p", { class: "flaw" }, error)),
   );
 }

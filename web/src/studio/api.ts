@@ -22,6 +22,8 @@ export interface Runs {
   root: string;
   rows: Run[];
   failures: Record<string, string>;
+  /** A command that trains a first run here. */
+  first: string;
 }
 
 export interface Curve {

@@ -23,7 +23,10 @@ export class Live implements View {
   private readonly stream = new Stream(
     this.panes,
     (text) => this.say(text),
-    () => this.judge(),
+    () => {
+      this.allow();
+      this.judge();
+    },
   );
   /** Who of two is ahead. */
   private readonly verdict = h("p", { class: "verdict", hidden: true });
@@ -34,6 +37,13 @@ export class Live implements View {
   private readonly level = this.field("Level", "BrambleDash-Genesis-v0:BrambleWood.Act1", "levels");
   private readonly seed = this.field("Seed", "0");
   private readonly pause = button("Pause", () => this.turn());
+  /** What needs a picture. */
+  private readonly turns = [
+    this.pause,
+    button("Step", () => this.single()),
+    button("Next episode", () => this.stream.tell({ do: "again" })),
+  ];
+  private readonly stop = button("End", () => this.end());
   private paused = false;
   private speed: Word = { do: "speed", speed: 1 };
   private looks: Word = { do: "blind" };
@@ -53,6 +63,11 @@ export class Live implements View {
     this.root = h(
       "main",
       { class: "live" },
+      h(
+        "p",
+        { class: "line" },
+        "These games run on this machine, where the studio runs: Procgen, and console games in the emulator, your own included. Two agents take each step together. Arrow keys and Space play the first one while they are held.",
+      ),
       this.notice,
       h(
         "section",
@@ -61,19 +76,12 @@ export class Live implements View {
         h(
           "div",
           { class: "buttons" },
-          this.pause,
-          button("Step", () => this.single()),
-          button("Next episode", () => this.stream.tell({ do: "again" })),
-          button("End", () => this.end()),
+          ...this.turns,
+          this.stop,
           speed,
           toggle("Where it looks", false, (on) =>
             this.stream.tell((this.looks = { do: on ? "look" : "blind" })),
           ),
-        ),
-        h(
-          "p",
-          { class: "line" },
-          "These games run on this machine: Procgen, and console games in the emulator, your own included. Two agents take each step together. Arrow keys and Space play the first one while they are held.",
         ),
       ),
       this.verdict,
@@ -81,6 +89,7 @@ export class Live implements View {
       this.agents,
       this.levels,
     );
+    this.allow();
     freeKeys(this.root);
     window.addEventListener("keydown", (event) => this.key(event, true));
     window.addEventListener("keyup", (event) => this.key(event, false));
@@ -140,6 +149,7 @@ export class Live implements View {
     this.verdict.textContent = "";
     [agent, other].forEach((name, i) => this.panes[i].begin(name));
     this.stream.begin(queryOf({ agent, other, level, seed }), [this.speed, this.looks]);
+    this.allow();
   }
 
   private end(): void {
@@ -147,6 +157,14 @@ export class Live implements View {
     if (!this.stream.playing) return;
     this.stream.end();
     for (const pane of this.panes) pane.over();
+    this.allow();
+  }
+
+  /** Switch the buttons on whose game there is. */
+  private allow(): void {
+    const { playing } = this.stream;
+    this.stop.disabled = !playing;
+    for (const one of this.turns) one.disabled = !playing || !this.panes[0].header;
   }
 
   private asked(): string[] {

@@ -42,6 +42,12 @@ const header = h("header", {}, h("h1", {}, h("a", { href: "#/runs" }, "Studio"))
 freeKeys(header);
 page.append(header);
 let shown: View | null = null;
+let title = "";
+
+/** The public page within the studio gives acts' names to the window. */
+function entitle(): void {
+  if (document.title !== title) document.title = title;
+}
 
 function follow(): void {
   const [, name = "", query = ""] = /^#\/(\w+)\??(.*)$/.exec(location.hash) ?? [];
@@ -55,10 +61,11 @@ function follow(): void {
   shown = view;
   const current = links.find(({ hash }) => hash === `#/${found}`);
   for (const link of links) link.ariaCurrent = link === current ? "page" : null;
-  if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 40;
-  document.title = `${TABS[found as keyof typeof TABS]} · Studio`;
+  title = `${TABS[found as keyof typeof TABS]} · Studio`;
+  entitle();
   view.show(new URLSearchParams(query));
 }
 
 addEventListener("hashchange", follow);
 follow();
+new MutationObserver(entitle).observe(document.querySelector("title")!, { childList: true });

@@ -51,6 +51,8 @@ export class Pane {
     this.mind,
   );
   private values: number[] = [];
+  /** The timer that counts the seconds until a picture comes. */
+  private waiting = 0;
   /** What came with the newest picture. */
   header: Header | null = null;
   agent = "";
@@ -62,10 +64,22 @@ export class Pane {
     this.screen.name(agent);
     this.screen.look(null);
     this.screen.say(null);
-    this.line.textContent = "The game begins…";
+    const begun = Date.now();
+    const wait = () => {
+      const seconds = Math.round((Date.now() - begun) / 1000);
+      this.line.textContent = `The game is being prepared… ${seconds} s`;
+    };
+    this.rest();
+    this.waiting = window.setInterval(wait, 1000);
+    wait();
+  }
+
+  private rest(): void {
+    clearInterval(this.waiting);
   }
 
   over(): void {
+    this.rest();
     this.line.textContent = "The game is over.";
   }
 
@@ -88,6 +102,7 @@ export class Pane {
   }
 
   private show(header: Header): void {
+    this.rest();
     const { total, step, held, episode, value } = header;
     const who = held ? " · you play" : "";
     this.line.textContent = `Episode ${episode + 1} · ${amount(total)} points after ${points(step)} steps${who}`;

@@ -7,6 +7,8 @@ import type { Curve } from "./api";
 import { elapsed, hue, nameOf, short } from "./text";
 
 const HEIGHT = 220;
+/** Columns of shares, from 0 to 1. */
+const SHARES = new Set(["episodes/finished", "episodes/progress"]);
 /** Seconds between ticks of a time axis. */
 const TIMES = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400];
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name);
@@ -56,12 +58,14 @@ export class Plot {
   }
 
   private options(curves: Curve[], x: string, order: string[]): uPlot.Options {
+    const share = SHARES.has(this.column);
+    const text = (y: number, step = 0) => (share ? `${Math.round(100 * y)} %` : short(y, step));
     const series: uPlot.Series[] = [{ label: x, value: (_, at) => valueText(at, x) }];
     const bands: uPlot.Band[] = [];
     for (const { label, low } of curves) {
       const at = order.findIndex((name) => label === name || label.startsWith(`${name} and `));
       const colour = hue(Math.max(at, 0));
-      const value = (_: uPlot, y: number | null) => (y === null ? "–" : short(y));
+      const value = (_: uPlot, y: number | null) => (y === null ? "–" : text(y));
       series.push({ label, stroke: colour, width: 1.6, spanGaps: true, value });
       if (!low) continue;
       const edge = { stroke: "transparent", spanGaps: true, points: { show: false }, value };
@@ -78,7 +82,7 @@ export class Plot {
       height: HEIGHT,
       series,
       bands,
-      scales: { x: { time: false } },
+      scales: { x: { time: false }, ...(share && { y: { range: [0, 1] } }) },
       legend: { live: true },
       axes: [
         {
@@ -89,7 +93,7 @@ export class Plot {
         {
           ...axis,
           size: 56,
-          values: (_, at, _axis, _space, step) => at.map((one) => short(one, step)),
+          values: (_, at, _axis, _space, step) => at.map((one) => text(one, step)),
         },
       ],
       cursor: { points: { size: 6 } },

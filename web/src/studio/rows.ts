@@ -5,11 +5,15 @@ import type { Run } from "./api";
 import { amount, count, duration, hue, short } from "./text";
 
 const LEFT_OUT = /^[\w.-]+-Genesis-v0:/;
+const SAME =
+  "Mean returns of random play and of the oracle on the levels of this run's newest episodes, a hundred at most. They change as the run changes its levels.";
 
 export interface Marks {
   /** Names of the chosen runs, in the order of their colours. */
   chosen: string[];
   open: string;
+  /** Names of the runs that were asked to stop. */
+  stopping: ReadonlySet<string>;
 }
 
 /** A row. key: what it was made for; numbers: the cells that change while a run runs; said: what
@@ -24,7 +28,7 @@ interface Made {
 interface Calls {
   choose(run: string, on: boolean): void;
   open(run: string): void;
-  stop(run: string): Promise<void>;
+  stop(run: string): void;
 }
 
 export class Rows {
@@ -49,9 +53,10 @@ export class Rows {
     const elements = runs.map((run) => {
       const at = marks.chosen.indexOf(run.id);
       const { id, state, error, agent, levels, seed } = run;
-      const key = JSON.stringify([id, state, error, agent, levels, seed, at, marks.open === id]);
+      const [open, stopping] = [marks.open === id, marks.stopping.has(id)];
+      const key = JSON.stringify([id, state, error, agent, levels, seed, at, open, stopping]);
       const before = made.get(id);
-      const row = before?.key === key ? before : this.row(run, key, at, marks.open === id);
+      const row = before?.key === key ? before : this.row(run, key, at, open, stopping);
       this.rows.set(id, row);
       renew(row, run);
       return row.element;
@@ -64,7 +69,7 @@ export class Rows {
     if (again) this.root.querySelector<HTMLElement>(again)?.focus({ preventScroll: true });
   }
 
-  private row(run: Run, key: string, at: number, open: boolean): Made {
+  private row(run: Run, key: string, at: number, open: boolean, stopping: boolean): Made {
     const box = h("input", {
       type: "checkbox",
       checked: at >= 0,
@@ -81,14 +86,11 @@ export class Rows {
       "aria-expanded": String(open),
       "data-key": `open ${run.id}`,
     });
+    const state = stopping ? "stopping…" : run.state;
     const about = [run.agent, levels, seed].filter(Boolean).join(" · ");
-    const ask = async () => {
-      stop.disabled = true;
-      await this.calls.stop(run.id);
-      stop.disabled = false;
-    };
-    const stop = button("Stop", () => void ask(), {
+    const stop = button("Stop", () => this.calls.stop(run.id), {
       title: "The run saves a checkpoint and ends",
+      disabled: stopping,
       "data-key": `stop ${run.id}`,
     });
     const numbers = ["steps", "speed", "return"].map((name) =>
@@ -97,7 +99,7 @@ export class Rows {
     const cells = [
       h("span", { class: "draw", role: "cell" }, box),
       h("span", { class: "what", role: "cell" }, name, h("small", {}, about)),
-      h("span", { role: "cell" }, h("b", { class: `state ${run.state}` }, run.state)),
+      h("span", { role: "cell" }, h("b", { class: `state ${run.state}` }, state)),
       ...numbers,
       h("span", { class: "acts-cell", role: "cell" }, run.state === "running" && stop),
     ];
@@ -144,6 +146,6 @@ function standing({ mean, random, oracle }: Run): HTMLElement[] {
     "--share",
     String(Math.max(0, Math.min(1, (mean - random) / (oracle - random || 1)))),
   );
-  bar.title = `random play ${count(random)}, oracle ${count(oracle)}`;
-  return [text, bar, h("small", {}, `random ${short(random)} · oracle ${short(oracle)}`)];
+  const others = `same levels: random ${short(random)} · oracle ${short(oracle)}`;
+  return [text, bar, h("small", { title: SAME }, others)];
 }

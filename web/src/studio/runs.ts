@@ -1,7 +1,7 @@
 /** The view of all runs: a table, curves of those that are chosen, and one in full. */
 
 import { announce, h } from "../views/dom";
-import { About } from "./about";
+import { About, copied } from "./about";
 import { maybe, queryOf, tell, type Run, type Runs as Answer } from "./api";
 import { Charts } from "./charts";
 import { Rows } from "./rows";
@@ -23,17 +23,21 @@ export class Runs implements View {
   private readonly rows = new Rows({
     choose: (run, on) => this.choose(run, on),
     open: (run) => this.go(this.chosen, this.open === run ? "" : run),
-    stop: (run) => this.stop(run),
+    stop: (run) => void this.stop(run),
   });
   private readonly charts = new Charts((error) => this.fail(error));
   private readonly about = new About((error) => this.fail(error));
+  private readonly start = new StartRun((run) => this.say(`${run} begins.`)).root;
+  /** What is shown instead of rows where there is no run. */
+  private readonly none = h("section", { class: "box", hidden: true });
   readonly root = h(
     "main",
     {},
     this.notice,
     h("div", { class: "above" }, this.search, this.line),
     this.rows.root,
-    new StartRun((run) => this.say(`${run} begins.`)).root,
+    this.none,
+    this.start,
     this.charts.root,
     this.about.root,
   );
@@ -41,6 +45,8 @@ export class Runs implements View {
   private version = "";
   private chosen: string[] = [];
   private open = "";
+  /** Runs that were asked to stop -> what was said of it. */
+  private readonly stopping = new Map<string, string>();
   /** What was wrong at the last beat, and the runs that could not be started. */
   private fails = "";
   private failures = "";
@@ -48,7 +54,9 @@ export class Runs implements View {
 
   show(query: URLSearchParams): void {
     this.chosen = query.getAll("run");
-    this.open = query.get("open") ?? "";
+    const open = query.get("open") ?? "";
+    if (open && open !== this.open) this.about.reveal = true;
+    this.open = open;
     this.pulse.start();
     this.fill();
     void this.draw();
@@ -98,8 +106,25 @@ export class Runs implements View {
     const text = failed.join("; ");
     if (text !== this.failures) this.say(text);
     this.failures = text;
+    for (const [run, said] of this.stopping)
+      if (!this.runs.some(({ id, state }) => id === run && state === "running")) {
+        this.stopping.delete(run);
+        if (this.notice.textContent === said) this.say("");
+      }
+    this.invite(found);
     this.line.dataset.root = found.root;
     this.fill();
+  }
+
+  /** Where there is no run, say how to get one. */
+  private invite({ rows, first }: Answer): void {
+    const were = !this.none.hidden;
+    this.none.hidden = rows.length > 0;
+    this.rows.root.hidden = !rows.length;
+    if (rows.length || were) return;
+    const words = "There is no run here yet. This command trains a first one, in about a minute:";
+    this.none.replaceChildren(h("p", { class: "line" }, words), copied("First run", first));
+    this.start.open = true;
   }
 
   private fill(): void {
@@ -107,7 +132,8 @@ export class Runs implements View {
     const shown = this.runs.filter(({ id, agent, levels, state }) =>
       words.every((word) => `${id} ${agent} ${levels} ${state}`.toLowerCase().includes(word)),
     );
-    this.rows.show(shown, { chosen: this.chosen, open: this.open });
+    const stopping = new Set(this.stopping.keys());
+    this.rows.show(shown, { chosen: this.chosen, open: this.open, stopping });
     const running = this.runs.filter(({ state }) => state === "running").length;
     const root = this.line.dataset.root ?? "";
     this.line.textContent = this.version
@@ -122,10 +148,15 @@ export class Runs implements View {
   }
 
   private async stop(run: string): Promise<void> {
+    const said = `${run} saves a checkpoint, and ends.`;
+    this.stopping.set(run, said);
+    this.fill();
     try {
       await tell("stop", { run });
-      this.say(`${run} saves a checkpoint, and ends.`);
+      if (this.stopping.has(run)) this.say(said); // it has not ended meanwhile
     } catch (error) {
+      this.stopping.delete(run);
+      this.fill();
       this.say((error as Error).message);
     }
   }

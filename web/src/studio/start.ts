@@ -113,10 +113,12 @@ const pairs = (values: string[]) => values.map((value): [string, string] => [val
 export class StartRun extends Form {
   /** The name that the form made, which another agent renews; not one that was typed. */
   private made = "";
+  /** The agent whose preset was chosen. */
+  private of = "";
 
   constructor(begun: (name: string) => void) {
     const wanted = { type: "run", agent: "ppo2", preset: "", levels: "bramble-train" };
-    const rest = { timesteps: "1000000", seed: "0", name: "", flags: "" };
+    const rest = { timesteps: "40000", seed: "0", name: "", flags: "" };
     super("Start a run", { ...wanted, ...rest }, begun);
   }
 
@@ -129,10 +131,12 @@ export class StartRun extends Form {
       this.set("agent", value);
       void this.fill();
     });
-    const presets = pairs(agents[agent].presets);
+    const { presets } = agents[agent];
+    if (this.of !== agent) this.wanted.preset = presets.includes("fast") ? "fast" : "";
+    this.of = agent;
     return [
       agentField,
-      choice("Preset", [["", "none"], ...presets], this.wanted.preset, (value) =>
+      choice("Preset", [["", "none"], ...pairs(presets)], this.wanted.preset, (value) =>
         this.set("preset", value),
       ),
       this.text("levels", "Levels", { list: "splits" }),

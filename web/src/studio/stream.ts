@@ -37,6 +37,7 @@ export class Stream {
       if (this.socket !== socket) return;
       this.socket = null;
       for (const pane of this.panes) pane.over();
+      this.shown();
       if (code !== TOLD)
         this.fail(
           "The connection to the studio was lost: is it still running? Press Play to begin anew.",

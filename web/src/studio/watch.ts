@@ -33,12 +33,17 @@ async function load(agent: string) {
   return isJson ? jerk(data) : data;
 }
 
+const WHERE =
+  "These games run in this browser. Those of Procgen, and console games in the emulator, are under Live.";
+
 export class Watch implements View {
   readonly root = h(
     "div",
     { class: "watch" },
     h("main", {}, h("p", { class: "line" }, "Loading…")),
   );
+  /** What the public page says of each view, and where its games run. */
+  private readonly lead = h("div", { class: "lead" }, h("p", { class: "lede" }, WHERE));
   private readonly cast = new Cast();
   private app: App | null = null;
   /** Whether its game runs. */
@@ -112,7 +117,8 @@ export class Watch implements View {
     if (!this.app) {
       this.app = new App(await World.fetch(), this.cast);
       this.app.acceptFiles();
+      this.lead.prepend(this.app.roots[0].querySelector(".lede")!);
     }
-    this.root.replaceChildren(this.app.roots[1]);
+    this.root.replaceChildren(this.lead, this.app.roots[1]);
   }
 }
