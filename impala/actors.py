@@ -17,7 +17,6 @@ from retro_agents.contract.envs import VectorEnv
 from retro_agents.experience.actors import Actors, LocalActor, Weights, actor_seed, ray_actors
 from retro_agents.experience.collector import Collector
 from retro_agents.games.families import make_for
-from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.run.config import replaced
 
 
@@ -56,12 +55,15 @@ class Actor:
         return Block(sequences, collector.env_steps - before, episodes)
 
 
-def make_actor(config: ImpalaConfig, index: int, start: int) -> Actor:
-    """Makes an actor for a process of its own, with its share of the environments."""
+def make_actor(
+    config: ImpalaConfig, index: int, start: int, *, agent_type: type[ImpalaAgent] = ImpalaAgent
+) -> Actor:
+    """Makes an actor for a process of its own, with its share of the environments. agent_type: of
+    the run."""
     torch.set_num_threads(1)
     part = config.acting.share(index, config.run.num_envs)
     own = replaced(config, device="cpu", seed=actor_seed(config.run.seed, index, start))
-    agent = ImpalaAgent(make_actor_critic(own), own)
+    agent = agent_type(agent_type.make_net(own), own)
     envs = make_for(config, part=part)
     collector = make_collector(agent, envs.num_envs)
     obs, _ = envs.reset(seed=collector.env_seeds())
@@ -81,7 +83,7 @@ def playing(
         return
     config: ImpalaConfig = agent.config
     with ray_actors(
-        partial(make_actor, config),
+        partial(make_actor, config, agent_type=type(agent)),
         agent.arrays,
         settings=config.acting,
         version=version,

@@ -8,6 +8,7 @@ python -m impala.train --preset fast --levels bramble-train --actors 2 --run-dir
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from impala.config import ImpalaConfig
 from retro_agents.contract.envs import VectorEnv
@@ -28,17 +29,19 @@ def run(
     run_dir: Path | str,
     init: Path | str | None = None,
     *,
+    training_type: type | None = None,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     envs: None where config.acting asks for actors, which make their own. init: a checkpoint that
-    gives the weights. The others: see `Run`.
+    gives the weights. training_type: a subclass of `Training`, of an agent that extends this one.
+    The others: see `Run`.
     """
     from impala.actors import playing  # these bring PyTorch, for which --help does not wait
     from impala.training import Training
 
-    training = Training(config)
+    training = (training_type or Training)(config)
     run = Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint)
     with playing(training, envs, run.obs) as actors, run:
         while run.goes_on():
@@ -53,8 +56,8 @@ def run(
 
 
 @command
-def main(argv: Sequence[str] | None = None) -> None:
-    """Train as the command line says."""
+def main(argv: Sequence[str] | None = None, *, parse: Any = parse, run: Any = run) -> None:
+    """Train as the command line says. parse, run: of an agent that extends this one."""
     config = parse(argv)
     train(run, config, None if config.acting.actors else make_for(config))
 

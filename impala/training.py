@@ -26,7 +26,6 @@ from retro_agents.ground.arrays import Rows
 from retro_agents.ground.device import THREADS, memory_for, prepare_device
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
-from retro_agents.nets.actor_critic import make_actor_critic
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
@@ -47,6 +46,7 @@ class Training(RunState):
     """Holds the agent, what it learns with, and what plays it where no actors do."""
 
     name = "impala"
+    agent_type, learner_type = ImpalaAgent, Learner
     config: ImpalaConfig
     env_steps: int = 0
     clock: int = 0
@@ -62,10 +62,10 @@ class Training(RunState):
         seed_everything(config.run.seed)
         device = prepare_device(config.run.device)
         torch.set_num_threads(1)  # while acting; the learner has threads of its own
-        net = make_actor_critic(config).to(device)
-        self.agent = ImpalaAgent(net, config, device=str(device))
+        net = self.agent_type.make_net(config).to(device)
+        self.agent = self.agent_type(net, config, device=str(device))
         threads = config.computing.torch_threads or THREADS
-        self.learner = Learner(net, config, device=device, threads=threads)
+        self.learner = self.learner_type(net, config, device=device, threads=threads)
         sequences = config.batch_size // config.rollout_steps
         frame = prod(config.env.spec().observation_shape)
         batches = config.replay_batches + 1

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ppo2.agent import PPO2Agent, make_net
+from ppo2.agent import PPO2Agent
 from ppo2.config import PPO2Config
 from ppo2.imitation import Imitation
 from ppo2.learner import Learner
@@ -36,6 +36,7 @@ class Training(OnPolicy):
     """PPO2's agent, learner and bonuses; what plays is `OnPolicy`'s."""
 
     name = "ppo2"
+    agent_type, learner_type = PPO2Agent, Learner
 
     def __init__(self, config: PPO2Config, num_envs: int) -> None:
         seed_everything(config.run.seed)
@@ -43,9 +44,9 @@ class Training(OnPolicy):
         # The learner has threads of its own. While acting, a second one would wait for a core that
         # the emulators use, at every layer.
         torch.set_num_threads(1)
-        net = make_net(config).to(device)
+        net = self.agent_type.make_net(config).to(device)
         gamma = config.gamma if config.return_gamma is None else config.return_gamma
-        agent = PPO2Agent(net, config, device=str(device))
+        agent = self.agent_type(net, config, device=str(device))
         graphs = config.cuda_graphs and device.type == "cuda" and not config.noisy
         super().__init__(
             agent,
@@ -57,7 +58,9 @@ class Training(OnPolicy):
             detour_after=config.detour_after,
         )
         threads = config.computing.torch_threads or THREADS
-        self.learner = Learner(net, config, device=device, group=self.group, threads=threads)
+        self.learner = self.learner_type(
+            net, config, device=device, group=self.group, threads=threads
+        )
         self.imitation = None
         if config.self_imitation > 0.0:
             if self.size > 1:

@@ -96,8 +96,10 @@ class ActorSteps:
 class Actor:
     """A share of the environments, a copy of the net, and a replay of the last steps."""
 
-    def __init__(self, config: RainbowConfig, index: int, start: int) -> None:
-        """See `retro_agents.experience.actors.ray_actors`."""
+    def __init__(
+        self, config: RainbowConfig, index: int, start: int, *, training_type: type = Training
+    ) -> None:
+        """See `retro_agents.experience.actors.ray_actors`. training_type: of the run."""
         num_envs = config.run.num_envs
         slots = max(config.env.spec().steps_back) + config.n_step + 4  # the fewest for a replay
         own = replaced(
@@ -108,7 +110,7 @@ class Actor:
             replay_size=slots * num_envs,
         )
         part = config.acting.share(index, num_envs)
-        self.training = Training(own, num_envs)
+        self.training = training_type(own, num_envs)
         self.local = LocalSteps(self.training, make_for(config, part=part), first=part.start)
 
     def play(self, weights: Weights | None, version: int) -> list[Step]:
@@ -140,6 +142,7 @@ def playing(
         yield LocalSteps(training, envs, obs)
         return
     config: RainbowConfig = training.config
-    make, weights, steps = partial(Actor, config), training.agent.arrays, training.env_steps
+    make = partial(Actor, config, training_type=type(training))
+    weights, steps = training.agent.arrays, training.env_steps
     with ray_actors(make, weights, settings=config.acting, version=steps, start=steps) as actors:
         yield ActorSteps(training, actors)

@@ -9,6 +9,7 @@ python -m rainbow.train --preset ape-x --levels procgen:coinrun --actors 2 --run
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rainbow.config import RainbowConfig
 from retro_agents.contract.envs import VectorEnv
@@ -29,17 +30,20 @@ def run(
     run_dir: Path | str,
     init: Path | str | None = None,
     *,
+    training_type: type | None = None,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     envs: None where config.acting asks for actors, which make their own. init: a checkpoint that
-    gives weights, and config.init_replay of its transitions. The others: see `Run`.
+    gives weights, and config.init_replay of its transitions. training_type: a subclass of
+    `Training`, of an agent that extends this one. The others: see `Run`.
     """
     from rainbow.actors import playing  # these bring PyTorch, for which --help does not wait
     from rainbow.training import Training
 
-    training = Training(config, config.run.num_envs if envs is None else envs.num_envs)
+    num_envs = config.run.num_envs if envs is None else envs.num_envs
+    training = (training_type or Training)(config, num_envs)
     run = Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint)
     with playing(training, envs, run.obs) as player, run:
         while run.goes_on():
@@ -56,8 +60,8 @@ def run(
 
 
 @command
-def main(argv: Sequence[str] | None = None) -> None:
-    """Train as the command line says."""
+def main(argv: Sequence[str] | None = None, *, parse: Any = parse, run: Any = run) -> None:
+    """Train as the command line says. parse, run: of an agent that extends this one."""
     config = parse(argv)
     train(run, config, None if config.acting.actors else make_for(config))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rainbow.agent import RainbowAgent, make_net
+from rainbow.agent import RainbowAgent
 from rainbow.config import RainbowConfig
 from rainbow.learner import Learner, epsilon_ladder, linear
 from retro_agents.contract.envs import VectorEnv
@@ -53,14 +53,15 @@ class Training(OffPolicy):
     """Rainbow's nets; counters and replay are `OffPolicy`'s."""
 
     name = "rainbow"
+    agent_type, learner_type = RainbowAgent, Learner
     warned = False
     """Whether this process has warned of clipped targets."""
 
     def __init__(self, config: RainbowConfig, num_envs: int) -> None:
         super().__init__(config, num_envs)
-        net = make_net(config).to(self.device)
-        self.agent = RainbowAgent(net, config, device=str(self.device))
-        self.learner = Learner(net, config, device=self.device)
+        net = self.agent_type.make_net(config).to(self.device)
+        self.agent = self.agent_type(net, config, device=str(self.device))
+        self.learner = self.learner_type(net, config, device=self.device)
         self.clipped: deque[float] = deque(maxlen=ROWS)
 
     def epsilon(self) -> NDArray[np.float32] | None:

@@ -8,6 +8,7 @@ python -m sac.train --preset procgen --levels procgen:coinrun --run-dir runs/coi
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from retro_agents.contract.envs import VectorEnv, ended_episodes
 from retro_agents.contract.policy import Agent, OnCheckpoint
@@ -28,16 +29,17 @@ def run(
     run_dir: Path | str,
     init: Path | str | None = None,
     *,
+    training_type: type | None = None,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
-    init: a checkpoint that gives weights, and config.init_replay of its transitions. The others:
-    see `Run`.
+    init: a checkpoint that gives weights, and config.init_replay of its transitions. training_type:
+    a subclass of `Training`, of an agent that extends this one. The others: see `Run`.
     """
     from sac.training import Training  # brings PyTorch, for which --help does not wait
 
-    training = Training(config, envs.num_envs)
+    training = (training_type or Training)(config, envs.num_envs)
     agent, replay = training.agent, training.replay
     with Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint) as run:
         obs = run.obs
@@ -56,8 +58,8 @@ def run(
 
 
 @command
-def main(argv: Sequence[str] | None = None) -> None:
-    """Train as the command line says."""
+def main(argv: Sequence[str] | None = None, *, parse: Any = parse, run: Any = run) -> None:
+    """Train as the command line says. parse, run: of an agent that extends this one."""
     config = parse(argv)
     train(run, config, make_for(config))
 

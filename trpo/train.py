@@ -9,6 +9,7 @@ torchrun --nproc-per-node 2 -m trpo.train --preset fast --run-dir runs/two
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import Agent, OnCheckpoint
@@ -30,16 +31,18 @@ def run(
     run_dir: Path | str,
     init: Path | str | None = None,
     *,
+    training_type: type | None = None,
     on_checkpoint: OnCheckpoint | None = None,
 ) -> Agent:
     """Train on `envs` for config.run.timesteps agent steps and return the agent.
 
     init: a checkpoint that gives the weights. In a group of processes, each calls this with
-    environments of its own. The others: see `Run`.
+    environments of its own. training_type: a subclass of `Training`, of an agent that extends this
+    one. The others: see `Run`.
     """
     from trpo.training import Training  # brings PyTorch, for which --help does not wait
 
-    training = Training(config, envs.num_envs)
+    training = (training_type or Training)(config, envs.num_envs)
     collector = training.collector
     with Run(training, envs, run_dir, init, judge=judged, on_checkpoint=on_checkpoint) as run:
         obs = run.obs
@@ -52,8 +55,8 @@ def run(
 
 
 @command
-def main(argv: Sequence[str] | None = None) -> None:
-    """Train as the command line says."""
+def main(argv: Sequence[str] | None = None, *, parse: Any = parse, run: Any = run) -> None:
+    """Train as the command line says. parse, run: of an agent that extends this one."""
     config = parse(argv)
     from retro_agents.run.distributed import Group, joined  # brings PyTorch
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from retro_agents.experience.on_policy import OnPolicy
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.seeding import seed_everything
-from trpo.agent import TRPOAgent, make_net
+from trpo.agent import TRPOAgent
 from trpo.config import TRPOConfig
 from trpo.learner import Learner
 
@@ -15,14 +15,15 @@ class Training(OnPolicy):
     """TRPO's agent and learner; what plays is `OnPolicy`'s."""
 
     name = "trpo"
+    agent_type, learner_type = TRPOAgent, Learner
 
     def __init__(self, config: TRPOConfig, num_envs: int) -> None:
         seed_everything(config.run.seed)
         device = prepare_device(config.run.device, threads=config.torch_threads)
-        net = make_net(config).to(device)
-        agent = TRPOAgent(net, config, device=str(device))
+        net = self.agent_type.make_net(config).to(device)
+        agent = self.agent_type(net, config, device=str(device))
         super().__init__(agent, num_envs, return_gamma=config.gamma)
-        self.learner = Learner(net, config, device=device, group=self.group)
+        self.learner = self.learner_type(net, config, device=device, group=self.group)
 
     def learn(self, obs: NDArray[np.uint8]) -> dict[str, float]:
         """Learns from the full rollout, which led to `obs`, and begins another. Returns metrics."""

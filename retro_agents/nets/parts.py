@@ -7,12 +7,12 @@ from typing import Literal, get_args
 from retro_agents.ground.errors import UserError
 
 EncoderName = Literal["nature", "data-efficient", "impala", "mobilenet", "xresnet"]
-ENCODERS: tuple[str, ...] = get_args(EncoderName)
+ALL: tuple[str, ...] = get_args(EncoderName)
 RESIDUAL = ("impala", "xresnet")
 PARTS = {
-    "shifted": ENCODERS,
-    "attention": ENCODERS,
-    "frame-attention": ENCODERS,
+    "shifted": ALL,
+    "attention": ALL,
+    "frame-attention": ALL,
     **dict.fromkeys(("pool-first", "max-pool", "spectral-norm", "strided"), ("impala",)),
     **dict.fromkeys(("separable", "group-norm", "squeeze-excite"), RESIDUAL),
     **dict.fromkeys(("batch-norm", "weight-standardisation", "swish"), RESIDUAL),

@@ -188,7 +188,9 @@ def read_study(name: str, folder: Path) -> Study:
         study = msgspec.convert(read_yaml(path.read_text(encoding="utf-8")), Study)
         wanted = [kind.references for kind in study.kinds.values()]
     except (OSError, yaml.YAMLError, ValueError) as error:
-        raise UserError(f"cannot read study {path}: {' '.join(str(error).split())}") from None
+        said = " ".join(str(error).split())
+        said += "; quote flags that have commas" if "at `key` in" in said else ""
+        raise UserError(f"cannot read study {path}: {said}") from None
     known = [*study.kinds, *study.inputs]
     for one in itertools.chain(*wanted, *study.compare):
         if one not in known:

@@ -1,8 +1,11 @@
 """What every agent package offers: a folder with an agent.py at the top of the repository."""
 
 import dataclasses
+import importlib
 import inspect
 import json
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -12,13 +15,14 @@ from retro_agents.games.families import env_settings
 from retro_agents.ground.errors import UserError
 from retro_agents.run.agents import AGENTS as NAMED
 from retro_agents.run.agents import find, is_package
-from retro_agents.run.checkpoint import save_checkpoint
+from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.command_line import load_config
 from retro_agents.run.config import flat, from_dict, preset_names, replaced, to_dict
 from retro_agents.run.fields import ROLES, fields, flag_of, places, sections
 from retro_agents.run.flags import texts
 from retro_agents.run.settings import RunSettings
 from tests.agents.tiny import AGENTS, ROOT, tiny
+from tests.conftest import Corridor
 
 
 def test_agents_are_found():
@@ -136,3 +140,46 @@ def test_environments_that_cannot_be_shared_evenly_are_refused():
     for number in (0, 3):
         with pytest.raises(UserError, match="a multiple of 2"):
             ActorSettings(actors=2).check_share(number)
+
+
+def extended(agent):
+    """A `Training` of another name, with an agent and a learner of its own."""
+    training: Any = importlib.import_module(f"{agent}.training").Training
+    own = type("Own", (training.agent_type,), {"name": "own"})
+    learner = type("Learner", (training.learner_type,), {})
+
+    class Extended(training):
+        name, agent_type, learner_type = "own", own, learner
+
+        def save(self, *given, **named):
+            assert type(self.learner) is learner
+            super().save(*given, **named)
+
+    return Extended
+
+
+@pytest.mark.parametrize("agent", ["impala", "ppo2", "rainbow", "sac", "trpo"])
+def test_a_run_trains_and_resumes_what_extends_its_agent(agent, tmp_path):
+    training, run = extended(agent), find(agent).run
+    for more in ({}, {"timesteps": 80, "resume": True}):
+        config = replaced(tiny(agent), **more)
+        found = run(Corridor(2), config, tmp_path, training_type=training)
+        assert type(found) is training.agent_type
+    assert load_checkpoint(tmp_path).agent == "own"
+
+
+@pytest.mark.parametrize("agent", ["impala", "rainbow"])
+def test_actors_have_the_agent_of_their_run(agent, monkeypatch):
+    training, actors = extended(agent), importlib.import_module(f"{agent}.actors")
+    made: list[Any] = []
+
+    @contextmanager
+    def here(make, *_, **__):
+        yield made.append(make(0, 0))
+
+    monkeypatch.setattr(actors, "ray_actors", here)
+    monkeypatch.setattr(actors, "make_for", lambda *_, **__: Corridor(2))
+    config = tiny(agent, "--actors", "1")
+    with actors.playing(training(config, *[2] * (agent == "rainbow")), None, None):
+        (actor,) = made
+        assert type(getattr(actor, "training", actor).agent) is training.agent_type

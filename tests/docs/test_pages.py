@@ -84,6 +84,17 @@ def test_a_pages_code_runs(page, monkeypatch, tmp_path):
                 run_line(line)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "diff" in dict(PAGES[page])])
+def test_the_lines_that_a_page_changes_are_in_their_files(page):
+    """A block names files after +++; between the lines @@, those that stay or go are in a row."""
+    for code in [code for language, code in PAGES[page] if language == "diff"]:
+        for part in re.split(r"^\+\+\+ ", code, flags=re.M)[1:]:
+            name, _, changes = part.partition("\n")
+            for change in changes.split("@@\n"):
+                there = [line[1:] for line in change.splitlines(True) if line[0] != "+"]
+                assert not there or "".join(there) in (ROOT / name).read_text(), change
+
+
 def folder_made(line: str) -> tuple[str, str] | None:
     """The folder that a trainer, a sweep or a contest makes, and its command without remarks."""
     words = line.partition(" #")[0].split()

@@ -12,14 +12,21 @@ from retro_agents.nets.encoders import (
     make_encoder,
     separable,
 )
-from retro_agents.nets.parts import parse_parts, parse_widths
+from retro_agents.nets.parts import ALL, PARTS, parse_parts, parse_widths
 from retro_agents.nets.pixels import PixelConv, in_blocks
 from retro_agents.nets.settings import NetSettings
+from tests.runs import ROOT
 
 
 def images(channels=4, height=84, width=84):
     torch.manual_seed(0)
     return torch.randint(256, (2, channels, height, width), dtype=torch.uint8)
+
+
+def test_every_encoder_has_a_name_and_a_row_on_the_page_as_every_part_has():
+    page = (ROOT / "docs/reference/nets.md").read_text()
+    assert {*ALL} == ENCODERS.keys()
+    assert not [name for name in (*ENCODERS, *PARTS) if f"`{name}`" not in page]
 
 
 @pytest.mark.parametrize("name", ENCODERS)

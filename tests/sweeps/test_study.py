@@ -80,6 +80,7 @@ def test_acts_of_one_name_in_two_games_are_refused(monkeypatch):
         ("kinds: {ä: {}}".encode("latin-1"), "cannot read study"),
         ("kinds: {a: {rum: x}}", "unknown field `rum` - at `.*kinds"),
         ("kind: {}", "unknown field `kind`"),
+        ("kinds: {a: {run: x, flags: --widths 4,4}}", "kinds.*; quote flags that have commas"),
         ("kinds: {a: {flags: --b 1}}", "missing required field `run` - at"),
         ("kinds: {a: {run: x, flags: --init <b>}}", "no kind or input 'b'"),
         ("kinds: {a: {run: x}}\ncompare: [[a, b]]", "no kind or input 'b'"),

@@ -1,0 +1,1 @@
+"""PPO2 with a policy that stays the same when the image moves."""
