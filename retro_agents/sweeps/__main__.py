@@ -28,7 +28,7 @@ def asked(argv: Sequence[str]) -> SweepConfig:
     for flag, word in pairwise(argv):
         if flag in ("--flags", "--resources") and word.startswith("--"):
             raise UserError(f"{flag} {word!r}: write {flag}={word!r}, since it begins like a flag")
-    plans = [value for word, value in pairwise(argv) if word == "--plan"]
+    plans = [value for word, value in pairwise(argv) if word == "--plan" and value[:2] != "--"]
     plans += [word.removeprefix("--plan=") for word in argv if word.startswith("--plan=")]
     values = read_plan(plans[-1]) if plans else {}
     if "pbt" in values or "--pbt" in [word.partition("=")[0] for word in argv]:
@@ -82,7 +82,7 @@ def run_grid(config: SweepConfig) -> None:
     at_once = 1 if config.cell else config.at_once  # runs on this machine share its cores
     if config.ray_address:  # each run takes a core of the cluster
         at_once = config.jobs or max(1, len(todo))
-    each = f"{config.agent}, {study.steps:,} steps each on {study.levels}"
+    each = grid.described(config, study)
     say(f"{len(todo)} runs to do, {at_once} at a time ({each}); their logs are in {config.out}")
     try:
         with player(config) as players:
@@ -91,11 +91,11 @@ def run_grid(config: SweepConfig) -> None:
         raise KeyboardInterrupt("repeat the command to resume") from None
     finally:
         if not config.cell:
-            rows = grid.collect(study, named, config.out)
+            rows = grid.with_earlier(config, grid.collect(study, named, config.out))
             grid.publish(config, grid.markdown(rows), points=[row._asdict() for row in rows])
             if rows:
-                title = f"{config.agent} {config.preset}".strip()
-                grid.draw(rows, config.out / "plot.png", title=title)
+                seeds = f"{config.seeds} seeds" if config.seeds > 1 else "one seed"
+                grid.draw(rows, config.out / "plot.png", title=f"{each}\n{seeds}")
 
 
 @command

@@ -105,12 +105,17 @@ def make_out(out: Path) -> None:
     make_folder(out)
 
 
+def fixed_of(config: SweepConfig) -> dict[str, Any]:
+    """The settings that all commands of a sweep share, as JSON has them."""
+    settings = to_dict(config)
+    shared = {name: settings[name] for name in fields(config, "fixed")}
+    return dict(json.loads(json.dumps(shared)))  # tuples become lists
+
+
 def check_same(config: SweepConfig, what: str) -> None:
     """Raises UserError if the sweep in --out, a population or a search, was begun with other
     settings; otherwise notes them there."""
-    path, settings = config.out / f"{what}.json", to_dict(config)
-    now = {name: settings[name] for name in fields(config, "fixed")}
-    now = json.loads(json.dumps(now))  # tuples become lists
+    path, now = config.out / f"{what}.json", fixed_of(config)
     before = read_result(path) if path.exists() else now
     for name, value in before.items():
         if value != (wanted := now.get(name)):  # none: a field of another version

@@ -13,7 +13,7 @@ from retro_agents.games.families import check_levels, levels_with
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_text
 from retro_agents.ground.names import nearest_text
-from retro_agents.ground.results import store
+from retro_agents.ground.results import read_result, store
 from retro_agents.judging.tables import NOTHING, number, records
 from retro_agents.run.agents import find_given
 from retro_agents.run.command_line import load_config
@@ -22,7 +22,7 @@ from retro_agents.run.fields import fields, flag_of, flag_with
 from retro_agents.run.metrics import rows_of
 from retro_agents.run.plot import picture
 from retro_agents.run.settings import RunSettings
-from retro_agents.sweeps.config import SweepConfig
+from retro_agents.sweeps.config import SweepConfig, fixed_of
 from retro_agents.sweeps.launcher import LAST, last_rows, record_of
 from retro_agents.sweeps.study import Kind, Study, shell_words
 
@@ -36,6 +36,8 @@ SCORES = {
 """The same, and Procgen's normalised returns."""
 WIDE = 20.0
 """An axis is logarithmic if its largest value is at least so many times the smallest."""
+WIDEST = 48
+"""Most characters of the levels in a plot's title."""
 LONGEST = 240
 """Most characters of a point's name, which is a folder's."""
 Point = dict[str, str]
@@ -157,6 +159,16 @@ def study_of(config: SweepConfig) -> tuple[Study, dict[str, Point]]:
     return Study(seeds=config.seeds, kinds=kinds, keep=True), named
 
 
+def described(config: SweepConfig, study: Study) -> str:
+    """What a grid's runs are, in a few words: agent, preset, steps and levels."""
+    steps = sorted({kind.steps for kind in study.kinds.values()})
+    levels = {kind.levels for kind in study.kinds.values()}
+    many = " to ".join(f"{count:,}" for count in dict.fromkeys((steps[0], steps[-1])))
+    where = f"one of {len(levels)} sets of levels" if len(levels) > 1 else levels.pop()
+    where = where if len(where) <= WIDEST else f"{where[:WIDEST]}…"
+    return f"{f'{config.agent} {config.preset}'.strip()}, {many} steps each on {where}"
+
+
 def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]:
     """The points with at least one complete run."""
     result = []
@@ -172,6 +184,24 @@ def collect(study: Study, named: Mapping[str, Point], out: Path) -> list[Scores]
         if complete:
             result.append(Scores(point, len(complete), found))
     return result
+
+
+def with_earlier(config: SweepConfig, rows: Sequence[Scores]) -> list[Scores]:
+    """The rows, and those in --out of an earlier command that differed only in these fields'
+    values, or in the number of seeds."""
+    path = config.out / "result.json"
+    before = read_result(path) if rows and path.exists() else {}
+    said = before.get("sweep", {})
+    same = all(said.get(name) == value for name, value in fixed_of(config).items())
+    found = dict[frozenset[tuple[str, str]], Scores]()
+    for row in before.get("points", []) if same else []:
+        if row["point"].keys() == rows[0].point.keys():
+            ends = {
+                name: (mean, math.nan if spread is None else spread)
+                for name, (mean, spread) in row["found"].items()
+            }
+            found[frozenset(row["point"].items())] = Scores(row["point"], row["seeds"], ends)
+    return list((found | {frozenset(row.point.items()): row for row in rows}).values())
 
 
 def two_sigma(values: Sequence[float]) -> float:

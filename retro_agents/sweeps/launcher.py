@@ -11,13 +11,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import make_folder, wait_for_lock
+from retro_agents.ground.output import last_line
 from retro_agents.ground.processes import ended
 from retro_agents.ground.results import read_result, store
 from retro_agents.judging.score import Episode, episode_columns, read_episodes
@@ -32,6 +34,10 @@ TODO = "todo.json"
 LAST = 0.1
 """Share of a run, at its end, over which final numbers are averaged."""
 Record = dict[str, Any]
+
+
+class Busy(UserError):  # noqa: N818
+    """Another process runs the cell."""
 
 
 def record_of(study: Study, cell: Cell, out: Path) -> Record | None:
@@ -57,15 +63,34 @@ def play(
     study: Study, cell: Cell, out: Path, *, threads: int, stopping: threading.Event | None = None
 ) -> None:
     """Run a cell to its end, resuming it if it has begun; not if another command has completed it
-    meanwhile. Raises UserError if its process fails.
+    meanwhile. Raises Busy if one still runs it, and UserError if its process fails.
 
     threads: of a new run; one that is resumed keeps its number, because results depend on it.
     stopping: ends the process once it is set.
     """
-    if record_of(study, cell, out) is not None:
-        return
+    log = out / f"{cell.name}.log"
+    make_folder(log.parent)
+    with log.open("a") as file:
+        try:
+            wait_for_lock(file.fileno(), otherwise=f"another process runs {cell.name}")
+        except UserError as error:
+            raise Busy(str(error)) from None
+        if record_of(study, cell, out) is None:
+            play_alone(study, cell, out, log=file, threads=threads, stopping=stopping)
+
+
+def play_alone(
+    study: Study,
+    cell: Cell,
+    out: Path,
+    *,
+    log: IO[Any],
+    threads: int,
+    stopping: threading.Event | None,
+) -> None:
+    """As `play`, whose lock on the log the run's process shares."""
     kind, folder, made = study.kinds[cell.kind], out / cell.name, study.made_with(cell)
-    path, log = out / f"{cell.name}.json", out / f"{cell.name}.log"
+    path = out / f"{cell.name}.json"
 
     def place(name: str) -> str:
         return study.inputs.get(name) or str(out / study.needed(cell, name).name)
@@ -74,9 +99,7 @@ def play(
         return any((folder / "checkpoints").glob("step-*"))
 
     if folder.is_dir() and not saved():
-        with alone_in(folder):  # otherwise another process runs it and has saved nothing yet
-            if record_of(study, cell, out) is not None:  # while this waited for the lock
-                return
+        with alone_in(folder):  # otherwise a command that is no sweep runs it
             if not saved():
                 shutil.rmtree(folder)  # it was stopped before there was anything to resume
     if resumes := saved():
@@ -90,11 +113,14 @@ def play(
     store(path, record)
     run = [sys.executable, "-m", "retro_agents.ground.leash", kind.run]
     run += ["--run-dir", str(folder), *words]
-    with log.open("a") as file:
-        limit = {"OMP_NUM_THREADS": str(record["threads"])}
-        exit_code, cpu_seconds = ended(run, file, stopping=stopping, environment=limit)
+    limit = {"OMP_NUM_THREADS": str(record["threads"])}
+    exit_code, cpu_seconds = ended(run, log, stopping=stopping, environment=limit)
     if exit_code:
-        raise UserError(f"{kind.run} failed; see {log}, then give the same command again")
+        with Path(log.name).open("rb") as said:
+            why = last_line(said)
+        raise UserError(
+            f"{kind.run} failed ({why}); see {log.name}, then give the same command again"
+        )
     cost = {} if resumes else {"cpu_hours": cpu_seconds / 3600.0}
     store(path, {**record, **cost, **measured(study, cell, out)})
     if not study.keep and not any(cell.kind in study.needs(kind) for kind in study.kinds):
@@ -184,10 +210,11 @@ def work(
     """Run all cells, `jobs` at a time, each once the runs that it needs are complete.
 
     play: replaces this module's; stop: ends what it runs, if `stopping` does not. A failed cell
-    does not prevent others from running; whatever interrupts this, such as Ctrl-C, ends them all,
-    and they save first. Raises UserError at the end if some failed.
+    does not prevent others from running, and one that another process runs is tried again after
+    them; whatever interrupts this, such as Ctrl-C, ends them all, and they save first. Raises
+    UserError at the end if some failed.
     """
-    waiting, failed = list(todo), list[str]()
+    waiting, failed, elsewhere = list(todo), list[str](), set[str]()
     missing = {cell.name for cell in todo}
     before = {c.name: {study.needed(c, name).name for name in study.needs(c.kind)} for c in todo}
     threads = max(1, free_cores() // jobs)
@@ -209,6 +236,11 @@ def work(
                         future.result()
                         missing.remove(cell.name)
                         say(f"done: {cell.name}")
+                    except Busy as busy:
+                        waiting.append(cell)
+                        if cell.name not in elsewhere:
+                            elsewhere.add(cell.name)
+                            say(f"waiting: {busy}")
                     except UserError as error:
                         failed.append(cell.name)
                         say(f"failed: {cell.name}: {error}")

@@ -203,7 +203,8 @@ def named_file(name: str, folder: Path, *, what: str) -> Path:
     known = preset_names(folder)
     if name.lower().endswith(".yaml") or name in known:
         return folder / f"{name}.yaml" if name in known else Path(name)
-    advice = f"{nearest_text(name, known)} (or a FILE.yaml)" if known else "give a FILE.yaml"
+    elsewhere = f"give a FILE.yaml; a clone of the project has those with names in {folder}"
+    advice = f"{nearest_text(name, known)} (or a FILE.yaml)" if known else elsewhere
     raise UserError(f"no {what} {name!r}; {advice}")
 
 

@@ -93,7 +93,8 @@ MISTAKES = {
         ("--search gamma=0.1:0.9 --agent ppo3", "did you mean 'ppo2'"),
         ("--search gamma=0.1:0.9 --seeds 2", "no effect without --grid"),
         ("--trials 5", "no effect without --search"),
-        ("--plan course-beta", "no plan 'course-beta'; give a FILE.yaml"),
+        ("--plan course-beta", "no plan 'course-beta'; give a FILE.yaml; a clone of the project"),
+        ("--plan --out x", "--plan needs a value"),
         ("ppo2", "did you mean --agent ppo2?"),
     ],
     "leaderboard": [

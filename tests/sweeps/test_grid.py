@@ -17,13 +17,14 @@ import matplotlib.image
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.results import store
+from retro_agents.ground.results import read_result, store
 from retro_agents.run.config import flat, to_dict
 from retro_agents.sweeps.__main__ import asked, main, player
 from retro_agents.sweeps.config import PLANS, SweepConfig, read_plan
 from retro_agents.sweeps.grid import (
     Scores,
     agent_config,
+    described,
     markdown,
     points,
     row_spreads,
@@ -77,7 +78,9 @@ def test_switches_become_flags_and_an_unknown_field_is_named():
 def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys, refused):
     out = tmp_path / "out [b]"
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
-    assert len(calls(out)) == 4 and f"logs are in {out}\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "4 runs to do, 2 at a time (toy long, 80 steps each on BrambleWood.Act1); " in said
+    assert len(calls(out)) == 4 and f"logs are in {out}\n" in said
     assert all("--timesteps 80" in line and "--hidden 4" in line for line in calls(out))
     assert sorted(re.findall(r"--seed (\d)", " ".join(calls(out)))) == ["0", "0", "1", "1"]
     result = json.loads((out / "result.json").read_text())
@@ -91,6 +94,33 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys, refused
     main(sweep(out, "--seeds", "2", "--preset", "long", "--flags=--hidden 4"))
     assert len(calls(out)) == 4 and "0 runs to do" in capsys.readouterr().out
     assert "was made with flags" in refused(main, sweep(out))
+
+
+def test_another_grid_of_the_same_fields_and_settings_keeps_the_rows_of_earlier_ones(tmp_path):
+    def rows(grid, *words):
+        main(["--agent", "toy", "--grid", grid, "--out", str(tmp_path), *words])
+        return [(row["point"], row["seeds"]) for row in read_result(result)["points"]]
+
+    result = tmp_path / "result.json"
+    assert rows("gamma=0.1,0.9") == [({"gamma": "0.1"}, 1), ({"gamma": "0.9"}, 1)]
+    more = rows("gamma=0.9,0.2", "--seeds", "2")
+    assert more == [({"gamma": "0.1"}, 1), ({"gamma": "0.9"}, 2), ({"gamma": "0.2"}, 2)]
+    assert "| 0.1 | 1 |" in (tmp_path / "table.md").read_text()
+    assert len(rows("gamma=0.3", "--timesteps", "80")) == 1
+    assert len(rows("hidden=4")) == 1
+
+
+@pytest.mark.parametrize(
+    ("grid", "says"),
+    [
+        ("gamma=0,1", "toy, 40 steps each on BrambleWood.Act1"),
+        ("timesteps=40,1000", "toy, 40 to 1,000 steps each on BrambleWood.Act1"),
+        ("levels=RustCavern.Act2,SkyIsles.Act2", "toy, 40 steps each on one of 2 sets of levels"),
+    ],
+)
+def test_what_is_to_do_says_the_steps_and_levels_of_the_runs(grid, says):
+    config = SweepConfig(agent="toy", grid=(grid,))
+    assert described(config, study_of(config)[0]) == says
 
 
 @pytest.mark.parametrize("kind", ["grid", "search", "pbt"])
@@ -208,7 +238,7 @@ def test_a_grid_runs_on_a_ray_cluster_where_a_run_that_fails_is_named(
         main(sweep(tmp_path / "other", "--engine", "ray", "--ray-address", ray_address))
     said = capsys.readouterr()
     assert stop.value.code == 2 and said.err.count("\n") == 1 and "2 of 2 failed" in said.err
-    assert said.out.count("toy.train failed; see ") == 2
+    assert said.out.count("toy.train failed (it said nothing); see ") == 2
 
 
 def test_a_run_that_begins_on_ray_as_the_sweep_is_stopped_is_cancelled(monkeypatch):
@@ -261,7 +291,10 @@ def test_a_killed_sweep_goes_on_and_its_table_has_the_deviations_of_one_seed(tmp
         (
             "lsf",
             '-q gpuv100 -R "span[hosts=1]"',
-            ['#BSUB -J "sweep[1-4]%3"', '#BSUB -q gpuv100 -R "span[hosts=1]"'],
+            [
+                *('#BSUB -J "sweep[1-4]%3"', "#BSUB -r", "#BSUB -wt 2", "#BSUB -wa TERM"),
+                *("#BSUB -n 2", '#BSUB -q gpuv100 -R "span[hosts=1]"'),
+            ],
             "LSB_JOBINDEX",
         ),
     ],
@@ -274,6 +307,7 @@ def test_a_job_script_runs_each_cell_once(
     main([*words, f"--resources={resources}"])
     script = capsys.readouterr().out
     assert set(lines) <= set(script.splitlines())
+    assert script.count("span[") == (engine == "lsf") and "--jobs" not in script
     (line,) = [line for line in script.splitlines() if "job-%" in line]
     number = "%a" if engine == "slurm" else "%I"
     assert shlex.split(line)[-1].endswith(f"{tmp_path}/my runs/job-{number}.log")

@@ -14,6 +14,7 @@ import pytest
 
 from retro_agents.ground import processes
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import wait_for_lock
 from retro_agents.ground.processes import ended
 from retro_agents.run import folder as run_folder
 from retro_agents.sweeps.launcher import last_rows, left, measured, record_of, work
@@ -196,6 +197,23 @@ def test_a_run_that_another_command_completed_meanwhile_is_not_repeated(study, t
     assert (calls(tmp_path / "before"), record(study, tmp_path, "before")) == made
 
 
+def test_a_run_that_another_process_runs_is_awaited_while_others_run(study, tmp_path, monkeypatch):
+    monkeypatch.setattr("retro_agents.ground.files.PATIENCE", 0.0)
+    said, todo = [], left(study, ["before", "group/curved"], tmp_path)
+    (tmp_path / "before").mkdir()
+    with (tmp_path / "before" / "all-0.log").open("a") as held:
+        wait_for_lock(held.fileno(), otherwise="")
+
+        def say(line):
+            said.append(line)
+            if len(said) == len(todo):
+                held.close()
+
+        work(study, todo, tmp_path, jobs=1, say=say)
+    assert said[0] == "waiting: another process runs before/all-0"
+    assert said[-1] == "done: before/all-0" and len(said) == len(todo) + 1
+
+
 def test_a_resumed_run_keeps_its_number_of_threads(study, tmp_path, monkeypatch):
     """On other numbers some trainings end with other weights."""
     threads = iter([3, 4])
@@ -211,8 +229,13 @@ def test_a_resumed_run_keeps_its_number_of_threads(study, tmp_path, monkeypatch)
 
 def test_failure_stops_only_what_needs_it(study, tmp_path):
     failing = changed(study, "before", flags="--fail")
+    said, todo = [], left(failing, ["group/plain", "group/after"], tmp_path)
     with pytest.raises(UserError, match=r"1 of 9 failed: before/all-0; 4 that depend on others"):
-        run(failing, tmp_path, "group/plain", "group/after")
+        work(failing, todo, tmp_path, jobs=2, say=said.append)
+    assert any(
+        line.startswith("failed: before/all-0: fake_trainer failed (no disk); see ")
+        for line in said
+    )
     assert names(failing, tmp_path, "group/plain") == []
     assert "no disk" in (tmp_path / "before" / "all-0.log").read_text()
 
