@@ -6,19 +6,26 @@ Prints one line per fact; the exit code is 1 if something that every command nee
 from __future__ import annotations
 
 import json
+import os
 import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
+
+from filelock import lock_descriptor
 
 from retro_agents.games.retro.integrations import file_of, games, is_native, rom_of
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.splits import split_names
 from retro_agents.ground.cores import free_cores
 from retro_agents.ground.errors import EXTRAS, Parser, UserError, command, installs
+from retro_agents.ground.files import unwritable
 from retro_agents.ground.requirements import IN_CHECKOUT
 from retro_agents.ground.results import installed
 from retro_agents.ground.window import has_display
@@ -41,6 +48,8 @@ TRY_PROCGEN = (
 )
 
 
+DRIVER = Path("/proc/driver/nvidia/version")
+"""Its first line names the version of NVIDIA's driver on Linux."""
 Status = Literal["ok", "optional", "missing"]
 
 
@@ -139,18 +148,49 @@ def display_fact() -> Fact:
     return Fact("display", "optional", "none: all commands work but play and watch")
 
 
+def folder_fact() -> Fact:
+    """Whether runs can be written and locked in the current folder, and its free space."""
+    here = Path.cwd()
+    try:
+        with tempfile.TemporaryDirectory(dir=here) as folder:
+            lock = os.open(folder, os.O_RDONLY)
+            try:
+                locked = lock_descriptor(lock, blocking=False)
+            except OSError:
+                locked = False
+            finally:
+                os.close(lock)
+    except OSError as error:
+        return Fact("folder", "optional", f"{unwritable(here, error)}")
+    free = f"{shutil.disk_usage(here).free / 2**30:,.1f} GiB free"
+    if locked:
+        return Fact("folder", "ok", f"{here} can be written and locked; {free}")
+    text = f"{here} has no locks: let no two commands write to one run there; {free}"
+    return Fact("folder", "optional", text)
+
+
 def compute_facts() -> Iterator[Fact]:
     """Cores and accelerators."""
     yield Fact("cpu", "ok", f"{free_cores()} cores")
+    for topic, module, what in (
+        ("mpi", "mpi4py", "ES can train over processes"),
+        ("ray", "ray", "actors, populations and sweeps over machines"),
+    ):
+        lacking = lacks(module)
+        yield Fact(topic, "optional" if lacking else "ok", f"none: {lacking}" if lacking else what)
     try:
         import torch
     except (ImportError, OSError, ValueError) as error:  # it, or a library of CUDA's, is missing
         yield Fact("torch", "optional", f"no nets: {error}")
         return
     if torch.cuda.is_available():
-        yield Fact("cuda", "ok", torch.cuda.get_device_name(0))
+        names = map(torch.cuda.get_device_name, range(torch.cuda.device_count()))
+        yield Fact("cuda", "ok", f"{', '.join(names)}; PyTorch's CUDA is {torch.version.cuda}")
     else:
-        yield Fact("cuda", "optional", "not available: training runs on the CPU")
+        built = f"is for CUDA {torch.version.cuda}" if torch.version.cuda else "has no CUDA"
+        driver = DRIVER.read_text().partition("\n")[0] if DRIVER.exists() else "none from NVIDIA"
+        why = f"PyTorch {built}; driver: {driver}"
+        yield Fact("cuda", "optional", f"not available: training runs on the CPU ({why})")
 
 
 def facts() -> list[Fact]:
@@ -163,7 +203,7 @@ def facts() -> list[Fact]:
         splits = [name for name in splits if name.startswith("bramble")]
     lines += [procgen_fact()]
     lines += [split_fact(name) for name in splits]
-    return [*lines, display_fact(), film_fact(), *compute_facts()]
+    return [*lines, display_fact(), film_fact(), folder_fact(), *compute_facts()]
 
 
 @command

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,7 +16,8 @@ def test_reports_what_is_there_and_what_is_missing(capsys, monkeypatch):
     doctor.main()
     facts = [Fact(**fact) for fact in json.loads(capsys.readouterr().out)]
     assert {fact.topic for fact in facts} >= {
-        *("python", "package", "emulator", "roms", "levels", "display", "ffmpeg", "cpu")
+        *("python", "package", "emulator", "roms", "levels", "display", "ffmpeg", "cpu"),
+        *("folder", "mpi", "ray", "cuda"),
     }
     (emulator,) = [fact for fact in facts if fact.topic == "emulator"]
     assert emulator.status == "ok"
@@ -45,6 +48,7 @@ def test_a_split_without_its_roms_and_what_is_missing_are_said(monkeypatch, caps
 
 def test_a_package_that_is_missing_is_said_with_its_extra(monkeypatch):
     monkeypatch.setattr(doctor, "find_spec", lambda module: None)
+    assert all("retro-contest-agents[" in fact.text for fact in [*doctor.compute_facts()][1:3])
     for fact in (doctor.procgen_fact, doctor.film_fact, doctor.display_fact):
         assert "retro-contest-agents[" in fact().text
 
@@ -55,9 +59,34 @@ def test_a_film_program_that_does_not_start_is_said(monkeypatch):
     assert fact.status == "optional" and "/nope" in fact.text
 
 
+def test_a_folder_without_locks_and_one_that_cannot_be_written_are_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fact = doctor.folder_fact()
+    assert fact.status == "ok" and "GiB free" in fact.text and not [*tmp_path.iterdir()]
+    fails = Mock(side_effect=OSError(30, "Read-only file system"))
+    for where, name, says in (
+        (doctor, "lock_descriptor", "has no locks"),
+        (doctor.tempfile, "TemporaryDirectory", "cannot write"),
+    ):
+        monkeypatch.setattr(where, name, fails)
+        fact = doctor.folder_fact()
+        assert fact.status == "optional" and says in fact.text
+
+
+def test_a_driver_without_a_build_for_it_is_said(tmp_path, monkeypatch):
+    (tmp_path / "version").write_text("NVRM version: 570.1\nGCC\n")
+    monkeypatch.setattr(doctor, "DRIVER", tmp_path / "version")
+    cuda = SimpleNamespace(is_available=lambda: False)
+    for build, says in ((None, "has no CUDA"), ("12.8", "is for CUDA 12.8")):
+        torch = SimpleNamespace(cuda=cuda, version=SimpleNamespace(cuda=build))
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        text = [*doctor.compute_facts()][-1].text
+        assert f"(PyTorch {says}; driver: NVRM version: 570.1)" in text
+
+
 def test_pytorch_that_lacks_a_library_is_said(tmp_path, monkeypatch):
     missing = "libcublas.so.12: cannot open shared object file"
     (tmp_path / "torch.py").write_text(f"raise OSError({missing!r})\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "torch", raising=False)
-    assert [*doctor.compute_facts()][1:] == [Fact("torch", "optional", f"no nets: {missing}")]
+    assert [*doctor.compute_facts()][3:] == [Fact("torch", "optional", f"no nets: {missing}")]
