@@ -215,6 +215,8 @@ def test_a_build_refuses_what_nobody_loads(entry, tmp_path):
 
 def test_the_entry_point_reads_what_compose_sets(entry, tmp_path):
     compose = yaml.safe_load((BUILD / "compose.yaml").read_text())
+    for side in compose["services"].values():  # for threads on many cores, and an agent that saves
+        assert side["pids_limit"] >= 4096 and side["stop_grace_period"] == "60s"
     names = [*compose["services"]["agent"]["environment"], "AGENT"]
     flags = entry.arguments(dict.fromkeys(names, "x"), [], checkpoint=tmp_path)[4::2]
     assert sorted(flags) == sorted(f"--{name.lower()}" for name in names)

@@ -91,7 +91,7 @@ def test_the_gpus_script_hands_its_flags_on(tmp_path):
     assert train.endswith(f"--run-dir {tmp_path}/out/run --levels bramble-train")
     assert again.endswith("--seed 1")
     assert run().returncode == run("--levels").returncode == 2
-    (tmp_path / "out" / "run").mkdir()
+    (tmp_path / "out" / "run").mkdir(parents=True)
     done = run("out")
     said = "error: out/run is there already; give another FOLDER\n"
     assert (done.returncode, done.stderr) == (2, said)
@@ -118,6 +118,24 @@ def test_an_interrupted_run_on_a_gpu_ends_and_hands_its_weights_over(tmp_path):
     assert os.waitpid(child, 0)[1] == 0
     assert b"stopped" in said and b"python -\r\n" in said.partition(b"stopped")[2]
     assert b"apart" in said  # else the key signals it too, and a second signal ends it at once
+
+
+@pytest.mark.parametrize(("trains", "exits"), [("sleep 30 & wait", 143), ("exit 3", 3)])
+def test_a_run_on_a_gpu_that_fails_or_is_to_end_hands_its_weights_over(tmp_path, trains, exits):
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    trains = f"trap 'kill $!; echo stopped; exit 130' INT; echo trains; {trains}"
+    text = f'#!/bin/sh\ncase "$2" in ppo2.train) {trains} ;; esac\necho "python $1"\n'
+    program(tmp_path / "python3", text)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    words = [tmp_path / "scripts" / "gpu", tmp_path / "out"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env) as running:
+        said = iter(running.stdout)
+        assert next(said) == "python -m\n" and next(said) == "trains\n"
+        if trains.endswith("wait"):
+            running.terminate()
+            assert next(said) == "stopped\n"
+        assert next(said) == "python -\n"
+    assert running.returncode == exits and not (tmp_path / "out").exists()  # nothing is in it
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is missing")
