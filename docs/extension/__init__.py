@@ -3,6 +3,7 @@
 Pages include the parts by `{include} …/generated/NAME.md` or show them as images.
 """
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,19 @@ from extension import (
     mistakes,
     parameters,
 )
+
+MOVED = """<!doctype html>
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0; url=README.html">
+<title>Moved</title>
+<p><a href="README.html">The page is here.</a></p>
+"""
+UNKNOWN = """<!doctype html>
+<meta charset="utf-8">
+<title>No such page</title>
+<p>This site has no such page. <a href="{start}">Go to its start</a>, or
+<a href="{start}search.html">search it</a>.</p>
+"""
 
 
 def parts() -> dict[str, Callable[[], str]]:
@@ -55,6 +69,18 @@ def play(app: Any, error: Exception | None) -> None:
         shutil.copytree(Path(app.srcdir).parent / "web/dist", folder)
 
 
+def ways(app: Any, error: Exception | None) -> None:
+    """Lead from the address of a folder whose page is its README to that page, and from an unknown
+    address to the start, for which GitHub's workflows name the repository."""
+    out = Path(app.outdir)
+    for page in out.glob("*/README.html") if error is None else []:
+        page.with_name("index.html").write_text(MOVED, encoding="utf-8")
+    name = os.environ.get("GITHUB_REPOSITORY", "").rpartition("/")[2]
+    if error is None and app.builder.name == "html":
+        text = UNKNOWN.format(start=f"/{name}/" if name else "/")
+        (out / "404.html").write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", generate)
     app.connect("builder-inited", stage)
@@ -64,5 +90,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("autodoc-process-signature", docstrings.without_ranges)
     app.connect("doctree-read", checks.images)
     app.connect("build-finished", play)
+    app.connect("build-finished", ways)
     app.connect("build-finished", checks.site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,8 +2,9 @@
 
 retro-agents demonstrate RECORDING.bk2 … --out DIR
 
-Each .bk2, such as `retro-agents play --record` writes, is played back frame by frame. What an
-agent would have observed, done and earned becomes a recorded episode.
+Each .bk2, such as `retro-agents play --record` writes, or a training with --record in
+RUN/recordings/env-NN/, is played back frame by frame. What an agent would have observed, done and
+earned becomes a recorded episode.
 """
 
 from collections import Counter

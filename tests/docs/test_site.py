@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -23,6 +24,19 @@ def test_words_that_the_search_lacks_are_found(tmp_path):
 
     (tmp_path / "searchindex.js").write_text('Search.setIndex({"terms":{"sticki":0,"rom":1}})')
     assert not_found(tmp_path) == ["the search does not find 'resume'"]
+
+
+def test_a_folders_address_leads_to_its_readme_and_an_unknown_one_to_the_start(
+    tmp_path, monkeypatch
+):
+    from extension import ways
+
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "README.html").touch()
+    monkeypatch.setenv("GITHUB_REPOSITORY", "owner/name")
+    ways(SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(name="html")), None)
+    assert "url=README.html" in (tmp_path / "results" / "index.html").read_text()
+    assert '"/name/search.html"' in (tmp_path / "404.html").read_text()
 
 
 def test_a_readme_with_a_page_is_short():

@@ -28,11 +28,14 @@ COLUMNS = (
     *("entry", "what", "who", "mean return", "95 % over seeds", "finished", "blind"),
     *("pretraining", "steps/s", "memory", "licence"),
 )
+OURS = "Retro Contest Agents developers"
+"""Whose entries have no name in the tables."""
 NOTES = (
     "- **mean return**: over all acts and seeds, learning included; an act pays 10,000 at most.",
     "- **blind**: the entry was there when the season opened, so it cannot have seen the acts.",
     "- **steps/s**: a run's steps divided by its time, which includes the server's. **memory**: of "
     "its largest process. Machines differ.",
+    f"- **who**: entries without a name are by the {OURS}.",
     "- The oracle sees the game's variables: it is a reference, not an entry.",
 )
 
@@ -57,7 +60,7 @@ def row(entry: Entry, result: Result, season: Season) -> list[str]:
     return [
         entry.name,
         facts.what,
-        facts.who,
+        "" if facts.who == OURS else facts.who,
         f"{result.score:,.0f}",
         interval_text((result.low, result.high)),
         f"{result.finished:.0%}",

@@ -1,4 +1,7 @@
-"""Make films of recordings: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each."""
+"""Make films of recordings: `retro-agents film RECORDING.bk2 …` writes an .mp4 beside each.
+
+A training with --record leaves recordings in RUN/recordings/env-NN/.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

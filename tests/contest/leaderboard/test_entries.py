@@ -21,6 +21,7 @@ from retro_agents.contest.leaderboard import result
 from retro_agents.contest.leaderboard import score as scoring
 from retro_agents.contest.leaderboard.entry import command_of, environment_for_engine, read_entry
 from retro_agents.contest.leaderboard.net import Net, config_of
+from retro_agents.contest.leaderboard.page import OURS
 from retro_agents.contest.leaderboard.play import Played
 from retro_agents.contest.leaderboard.references import blind, run_of
 from retro_agents.contest.leaderboard.result import verified
@@ -335,13 +336,15 @@ def test_the_page_says_who_cannot_have_seen_the_acts(board):
 def test_the_page_has_the_best_entry_first(board):
     scores = {}
     for name, agent in (("a", "random"), ("b", "hold-right")):
-        folder = shutil.copytree(board.entry(agent=agent), board.root / "entries" / name)
+        facts = {"agent": agent, "who": OURS if name == "a" else "Ada"}
+        folder = shutil.copytree(board.entry(**facts), board.root / "entries" / name)
         scoring.main([str(folder), "--board", str(board.root)])
         path = board.root / "results" / "1" / name / "result.json"
         scores[name] = json.loads(path.read_text())["score"]
     assert scores["a"] < scores["b"]
     text = board.page()
     assert text.index("| b |") < text.index("| a |") and "| act | b | a |" in text
+    assert "| Ada |" in text and text.count(OURS) == 1  # in the notes
 
 
 def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(board, refused):
