@@ -62,11 +62,15 @@ def stage(app: Any) -> None:
 
 
 def play(app: Any, error: Exception | None) -> None:
-    """Add the page to play on, if the site is built with the tag `play`."""
+    """Add the page to play on, with a link to the site, if that is built with the tag `play`."""
     folder = Path(app.outdir) / "play"
     shutil.rmtree(folder, ignore_errors=True)
     if error is None and app.tags.has("play"):
         shutil.copytree(Path(app.srcdir).parent / "web/dist", folder)
+        page = folder / "index.html"
+        foot, name = "<footer>", app.config.project
+        link = f'{foot}<a href="../index.html">{name}: documentation</a>'
+        page.write_text(page.read_text("utf-8").replace(foot + name, link), "utf-8")
 
 
 def ways(app: Any, error: Exception | None) -> None:

@@ -39,6 +39,22 @@ def test_a_folders_address_leads_to_its_readme_and_an_unknown_one_to_the_start(
     assert '"/name/search.html"' in (tmp_path / "404.html").read_text()
 
 
+def test_the_page_to_play_on_links_to_the_site(tmp_path):
+    from extension import play
+
+    (tmp_path / "web/dist").mkdir(parents=True)
+    page = (ROOT / "web/index.html").read_text()
+    (tmp_path / "web/dist/index.html").write_text(page)
+    app = SimpleNamespace(
+        srcdir=tmp_path / "docs",
+        outdir=tmp_path / "out",
+        tags=SimpleNamespace(has={"play"}.__contains__),
+        config=SimpleNamespace(project="Retro Contest Agents"),
+    )
+    play(app, None)
+    assert '<a href="../index.html">Retro' in (tmp_path / "out/play/index.html").read_text()
+
+
 def test_a_readme_with_a_page_is_short():
     from extension.links import PAGES
 

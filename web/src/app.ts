@@ -2,7 +2,7 @@
 
 import { Engine } from "./engine/engine";
 import { Seat } from "./game/seat";
-import { FIRST, format, parse, type State } from "./game/link";
+import { FIRST, format, parse, type Mode, type State } from "./game/link";
 import { readRecording } from "./game/recording";
 import { CONTEST, FREE, STEADY, type Rule } from "./game/rules";
 import { pack, unpack } from "./game/share";
@@ -12,7 +12,7 @@ import { Cast } from "./players/cast";
 import { Coming, Replay, type Player } from "./players/players";
 import { Acts } from "./views/acts";
 import { Controls } from "./views/controls";
-import { clock, freeKeys, h, points } from "./views/dom";
+import { clock, freeKeys, h, isTouched, points } from "./views/dom";
 import { Finish } from "./views/finish";
 import { Learn } from "./views/learn";
 import type { Place } from "./views/map";
@@ -29,6 +29,7 @@ const SLOW = 1000;
 const LOOK_EVERY = 500;
 const YOU = "you";
 const NOTHING = 0;
+const NEVER = () => false;
 
 export class App {
   private state: State;
@@ -46,6 +47,10 @@ export class App {
   /** The net that is asked where it looks. One that was ended does not answer. */
   private looking: Brain | null = null;
   private shown = "";
+  private mode: Mode | null = null;
+  /** The address that is shown, and what is wrong with it. */
+  private followed = "";
+  private flaw = "";
   /** The recording that the address names, if any. */
   private recorded: number[] | null = null;
   private timer = NOTHING;
@@ -71,6 +76,7 @@ export class App {
       this.person.touch,
       this.finish.root,
       this.controls.root,
+      this.controls.keys,
       this.panel.mapBox,
     );
     const main = h(
@@ -97,6 +103,11 @@ export class App {
 
   get players(): Map<string, string> {
     return this.cast.names;
+  }
+
+  /** Why a player cannot play here, or "". */
+  lacks(id: string): string {
+    return this.cast.lacks(id, this.act);
   }
 
   /** Whether a person plays here, or may take over. */
@@ -141,7 +152,7 @@ export class App {
     const lost = seed && (await this.acts.show(seed).catch((error: Error) => error.message));
     if (hash !== location.hash) return;
     const { state, flaw: unknown } = parse(hash, (id) => this.world.acts.has(id));
-    const flaw = lost || unknown;
+    const flaw = (this.flaw = [lost, unknown].filter(Boolean).join(" "));
     this.say(flaw);
     this.state = state;
     if (state.mode === "race" && state.players.length < 2)
@@ -157,16 +168,23 @@ export class App {
       const recorded = state.replay ? await unpack(state.replay) : null;
       if (hash !== location.hash) return;
       this.recorded = recorded;
+      this.followed = hash;
       this.play(state.seed, recorded);
     } catch (error) {
       if (hash !== location.hash) return;
-      this.say((error as Error).message);
+      this.fail(error as Error);
       this.state = { ...state, replay: "" };
       this.recorded = null;
       if (state.replay) await this.cast.ready(this.ids())?.catch(() => {}); // told as it plays
       if (hash !== location.hash) return;
+      this.followed = hash;
       this.play(state.seed);
     }
+  }
+
+  /** Say what went wrong, and what is wrong with the address. */
+  private fail({ message }: Error): void {
+    this.say([this.flaw, message].filter(Boolean).join(" "));
   }
 
   /** The page shows something else: no further episode begins. */
@@ -176,6 +194,7 @@ export class App {
 
   /** Begin the episode again. */
   again(): void {
+    this.flaw = "";
     this.say("");
     this.play(this.seats[0].episode.seed, this.recorded);
   }
@@ -185,14 +204,21 @@ export class App {
     clearTimeout(this.timer);
     if (this.shown !== this.state.act) {
       this.ends = [];
-      if (this.shown) this.stage.show(); // a card is far below
+      if (this.shown) {
+        this.stage.show(); // a card is far below
+        this.stage.paused = false;
+      }
     }
     this.shown = this.state.act;
+    const { mode } = this.state;
+    if (mode !== this.mode && (mode === "play" || mode === "race")) this.stage.speed = 1;
+    this.mode = mode;
     for (const seat of this.stage.seats) if (seat.player instanceof Coming) seat.player.end();
     const seats = pads
       ? [this.seat(0, new Replay("Recording", pads), { ...FREE, steps: pads.length }, seed)]
       : this.ids().map((id, i) => this.seat(i, this.player(id, seed), this.rule(id), seed));
     this.stage.set(seats);
+    this.hold(seats);
     seats.forEach((seat, i) => this.stage.screens[i].name(seat.player.name));
     this.finish.hide();
     this.controls.show();
@@ -203,6 +229,28 @@ export class App {
     document.title = `${titleOf(this.act)} · BrambleDash`;
     seats.forEach((seat, i) => this.wait(seat, this.stage.screens[i]));
     setTimeout(() => this.show()); // a net that is here has come by then, and its parts stay
+  }
+
+  /** Let a person begin: the clock waits for a button of the game, once everybody is there. */
+  private hold(seats: Seat[]): void {
+    const own = seats.findIndex(({ player }) => player === this.person);
+    this.stage.held = NEVER;
+    if (own < 0) return;
+    const screen = this.stage.screens[own];
+    let isReady = false;
+    const held = () => {
+      if (!isReady || !this.person.pad()) return true;
+      screen.say(null);
+      this.stage.held = NEVER;
+      return false;
+    };
+    this.stage.held = held;
+    const coming = seats.map(({ player }) => player instanceof Coming && player.coming);
+    void Promise.allSettled(coming).then(() => {
+      isReady = true;
+      if (this.stage.held === held)
+        screen.say(isTouched() ? "Touch a button to start" : "Press a key to start");
+    });
   }
 
   /** Say that a player is loading, if that takes a while. */
@@ -261,7 +309,7 @@ export class App {
     return new Seat(this.engines[i].engine, this.act, rule, player, seed, {
       step: (one) => this.step(one),
       end: (one) => this.end(one),
-      fail: (one, error) => this.seats.includes(one) && this.say(error.message),
+      fail: (one, error) => this.seats.includes(one) && this.fail(error),
     });
   }
 
@@ -301,7 +349,7 @@ export class App {
     const how = finished
       ? `Finished in ${time}`
       : terminated
-        ? `Fell at ${Math.round(100 * progress)} %`
+        ? `Lost at ${Math.round(100 * progress)} %`
         : `Ended after ${time}`;
     this.stage.screens[this.stage.seats.indexOf(seat)]?.say(`${how} · ${points(total)} points`);
     this.finish.ended(seat);
@@ -311,11 +359,19 @@ export class App {
   }
 
   /** Begin the next episode after a while, but not while the game is paused, or while its link is
-   * selected, or one of the offers has a keyboard's focus. */
+   * selected, or a pointer or a keyboard's focus is on the offers. */
   private next(seed: number): void {
     this.timer = window.setTimeout(() => {
-      if (this.stage.paused || this.finish.root.querySelector(":focus-visible")) this.next(seed);
-      else this.play(seed);
+      const { root } = this.finish;
+      if (this.stage.paused || root.matches(":hover") || root.querySelector(":focus-visible"))
+        return this.next(seed);
+      // Not while another address is being followed; Learn's seed is that of its search.
+      if (this.state.mode === "watch" && location.hash === this.followed) {
+        this.state = { ...this.state, seed };
+        history.replaceState(null, "", format(this.state));
+        this.followed = location.hash;
+      }
+      this.play(seed);
     }, PAUSE);
   }
 

@@ -72,6 +72,10 @@ onPage(
     await page.locator(".banner").waitFor({ state: "hidden" });
     // Seed 2, or a later one if the page was not looked at for a while.
     await page.locator(".line", { hasText: / seed (?!1 ).* [1-9]\d* points/ }).waitFor();
+    await page.keyboard.press("p");
+    const [, seed] = / seed (\d+) /.exec((await line(page))!)!;
+    expect(page.url()).toContain(`seed=${seed}`);
+    expect(await page.locator(".seed input").inputValue()).toBe(seed);
   },
 );
 
@@ -205,7 +209,8 @@ onPage(
 );
 
 onPage("the buttons are of the net whose mind is shown", "#/race", async (page) => {
-  await page.locator('.pad[aria-label*="RIGHT"]').waitFor(); // You press nothing
+  await page.keyboard.down("ArrowLeft"); // starts the race, once PPO2 is there
+  await page.locator('.pad[aria-label*="RIGHT"]').waitFor();
 });
 
 onPage("keys scroll the page where nobody plays", "#/learn", async (page) => {
@@ -220,16 +225,56 @@ onPage("a click on a control leaves the keys to the game", "#/play", async (page
   await page.getByLabel("Speed").click();
   await page.getByLabel("Speed").selectOption("2");
   expect(await takes(page, "ArrowRight")).toBe(true);
-  await page.locator("button", { hasText: "Again" }).press("Enter");
-  expect(await takes(page, "Space")).toBe(false);
+  await page.getByLabel("Speed").click();
+  await page.keyboard.press("Escape");
+  expect(await takes(page, "ArrowRight")).toBe(true);
+  await page.getByLabel("Rules").press("ArrowLeft");
+  expect(await takes(page, "ArrowRight")).toBe(false);
+  for (const [name, key] of [
+    ["Rules", "Escape"],
+    ["Seed", "Enter"],
+  ]) {
+    await page.getByLabel(name).press(key);
+    expect(await takes(page, "ArrowRight")).toBe(true);
+  }
+  for (const name of ["Again", "Pause", "Play on"]) {
+    await page.getByRole("button", { name }).press("Enter");
+    expect(await takes(page, "Space")).toBe(true);
+  }
   await page.getByRole("link", { name: "Race" }).click();
   await page.getByRole("link", { name: "Play" }).click();
   expect(await takes(page, "Space")).toBe(true);
 });
 
+onPage(
+  "a person's episode begins with a key, costs one life, and leads onward",
+  "#/play?act=SkyIsles.Act1",
+  async (page) => {
+    const speed = page.getByLabel("Speed");
+    await banner(page, /^Press a key to start/);
+    await page.waitForTimeout(300);
+    expect(await line(page)).toContain(" 0 points");
+    await fast(page);
+    await page.keyboard.down("ArrowRight");
+    await banner(page, /^Lost at/);
+    await page.keyboard.up("ArrowRight");
+    await page.locator(".finish", { hasText: "One life counts" }).waitFor();
+    const { y } = (await page.locator(".banner").boundingBox())!;
+    expect(y).toBeLessThan((await page.locator(".stage").boundingBox())!.y + 40); // over no fox
+    await page.keyboard.press("p");
+    await page.getByRole("button", { name: "Next act" }).click();
+    await page.locator(".line", { hasText: "Sky Isles 2" }).waitFor();
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    expect(await speed.inputValue()).toBe("8");
+    await page.getByRole("link", { name: "Race" }).click();
+    await page.getByLabel("Lane 1").waitFor();
+    expect(await speed.inputValue()).toBe("1");
+  },
+);
+
 for (const [player, act, end] of [
   ["oracle", "SpringOrchard.Act1", /^Finished in/],
-  ["run-and-jump", "SkyIsles.Act1", /^Fell at/],
+  ["run-and-jump", "SkyIsles.Act1", /^Lost at/],
 ] as const)
   onPage(
     `the link of an episode of ${player} plays the same again`,
@@ -252,17 +297,35 @@ for (const [player, act, end] of [
     },
   );
 
+onPage("the table of keys is that of docs/web.md", "#/play", async (page) => {
+  await page.getByText("Keys", { exact: true }).click();
+  const rows = page.locator(".keys tr");
+  const keys = await rows.evaluateAll((all) =>
+    all.map((row) => `| ${Array.from(row.children, (one) => one.textContent).join(" | ")} |`),
+  );
+  expect(readFileSync(file("../../docs/web.md"), "utf8")).toContain(
+    `|---|---|\n${keys.join("\n")}\n\n`,
+  );
+});
+
 const copy = (page: Page) => page.locator("button", { hasText: "Copy a link" });
 onPage(
-  "what is offered after an episode stays while it is paused",
+  "what is offered after an episode stays while it is paused or pointed at",
   "#/watch?players=random",
   async (page) => {
     await fast(page);
+    const pause = page.getByRole("button", { name: "Pause" });
+    const before = await pause.boundingBox();
     await banner(page, /points/);
-    await page.getByRole("button", { name: "Pause" }).click();
+    expect(await pause.boundingBox()).toEqual(before);
+    await pause.click();
     await page.waitForTimeout(2500);
     expect(await copy(page).isVisible()).toBe(true);
-    await page.getByRole("button", { name: "Play on" }).click();
+    await copy(page).hover();
+    await page.keyboard.press("p");
+    await page.waitForTimeout(2500);
+    expect(await copy(page).isVisible()).toBe(true);
+    await page.mouse.move(0, 0);
     await copy(page).waitFor({ state: "hidden" });
   },
 );
@@ -274,6 +337,7 @@ onPage("a link that is selected stays until it is left", "#/watch?players=random
   await page.waitForTimeout(2500);
   const address = page.locator(".finish input");
   expect(await address.isVisible()).toBe(true);
+  await page.mouse.move(0, 0);
   await address.blur();
   await address.waitFor({ state: "hidden" });
 });
@@ -295,6 +359,7 @@ onPage(
   "a person plays on a phone",
   "#/play?act=TideGrotto.Act1",
   async (page) => {
+    expect(await page.locator(".lede").textContent()).toMatch(/^The arrows below the game/);
     const box = (await page.locator(".key", { hasText: "→" }).boundingBox())!;
     const touch = { x: box.x + 20, y: box.y + 20, identifier: 1 };
     const client = await page.context().newCDPSession(page);
@@ -305,6 +370,22 @@ onPage(
     );
   },
   PHONE,
+);
+
+onPage(
+  "the buttons for fingers fit the narrowest phone, apart",
+  "#/play",
+  async (page) => {
+    const boxes = await page
+      .locator(".key")
+      .evaluateAll((keys) =>
+        keys.map((key) => key.getBoundingClientRect()).map(({ left, right }) => [left, right]),
+      );
+    const edges = boxes.flat();
+    expect(edges.slice(1).every((edge, i) => edge >= edges[i] + 8)).toBe(true);
+    expect(edges.at(-1)).toBeLessThanOrEqual(308);
+  },
+  { ...PHONE, viewport: { width: 320, height: 640 } },
 );
 
 for (const [view, games] of [
@@ -318,6 +399,11 @@ for (const [view, games] of [
       const { y, height, width } = (await page.locator(".stage").boundingBox())!;
       expect(y + height).toBeLessThanOrEqual(390);
       expect(width / games).toBeGreaterThan(390);
+      const keys = async () => (await page.locator(".touch").boundingBox())!;
+      expect((await keys()).y).toBeGreaterThan(300);
+      expect((await keys()).y + (await keys()).height).toBeLessThanOrEqual(390);
+      await page.locator(".acts").evaluate((acts) => acts.scrollIntoView());
+      expect((await keys()).y).toBeLessThan(-64);
     },
     { ...PHONE, viewport: { width: 844, height: 390 } },
   );
@@ -360,8 +446,10 @@ onPage(
   async (page) => {
     const pressed = (name: string) => page.locator(`.pad[aria-label="Pressed: ${name}"]`).waitFor();
     const learn = page.locator("button", { hasText: "Learn this act" });
+    expect((await learn.boundingBox())!.y).toBeLessThan(390); // above the game
     await learn.click();
     await pressed("LEFT");
+    expect(await page.getByRole("button", { name: "Stop" }).isDisabled()).toBe(true);
     await learn.click();
     await page.locator(".learn .line", { hasText: "best run 50 points" }).waitFor();
     await page.locator(".controls button", { hasText: "Again" }).click();
@@ -369,7 +457,7 @@ onPage(
     // A screen reader is told of the end alone.
     expect(await page.evaluate("busy")).toEqual(["true", null, "true", null]);
   },
-  {},
+  PHONE,
   SEARCHES,
 );
 
@@ -389,13 +477,20 @@ onPage(
   SEARCHES,
 );
 
+/** Players who cannot be chosen. */
+const lacking = (page: Page) =>
+  page.getByLabel("Player").locator("option:disabled").allTextContents();
 onPage("JERK learns an act, and then plays it", "#/learn?act=RustCavern.Act2", async (page) => {
   await page.locator(".learn select").selectOption("50000");
   await page.locator("button", { hasText: "Learn this act" }).click();
+  expect(await page.getByRole("button", { name: "Stop" }).isEnabled()).toBe(true);
+  expect(await page.locator(".ends").allTextContents()).toEqual(["10,000 points", "050,000 steps"]);
   await page
     .locator(".learn .line", { hasText: /: 50,000 steps .* best run \d,\d{3} points/ })
     .waitFor({ timeout: 50_000 });
   await page.locator(".name", { hasText: "JERK" }).waitFor();
+  await page.getByRole("link", { name: "Watch" }).click();
+  expect(await lacking(page)).toEqual([]);
 });
 
 onPage(
@@ -407,6 +502,9 @@ onPage(
         document.querySelector(".line")!.textContent!,
       ),
     );
+    expect(await lacking(page)).toEqual([
+      ...["JERK (Learn this act first)", "Oracle (not on new acts)"],
+    ]);
   },
 );
 
@@ -483,6 +581,10 @@ onPage("a recording is opened", "", async (page) => {
   await page.setInputFiles(".file", file("./recording.bk2"));
   await page.locator(".name", { hasText: "Recording" }).waitFor();
   expect(await line(page)).toMatch(/^Tide Grotto 1/);
+  expect(await page.locator(".lede").textContent()).toMatch(/^A recording/);
+  await page.getByRole("button", { name: "Play this act" }).click();
+  await page.locator(".name", { hasText: "You" }).waitFor();
+  expect(await line(page)).toMatch(/^Tide Grotto 1/);
 });
 
 onPage("a recording is played again, and no agent instead", "", async (page) => {
@@ -554,6 +656,7 @@ for (const [hash, said] of [
   ["#/watch?players=random&act=No.Act1", /^This link names no act that is known here/],
   ["#/watch?players=random&replay=damaged", /^The episode in this link is damaged/],
   ["#/watch?players=nobody", /^The player in this link is not here/],
+  ["#/watch?act=No.Act1&players=nobody", /^This link names no act .* below\. The player in this/],
 ] as const)
   onPage(`the broken link ${hash} is told`, hash, (page) => notice(page, said));
 

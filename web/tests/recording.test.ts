@@ -113,6 +113,10 @@ test("a link is read as it was written, and says what it lacks", () => {
   expect(parse("#/jump?act=B.Act9&seed=-1", known).flaw).toBe(
     "This link names no view and no act and no seed that is known here: choose below.",
   );
+  const begins = ["#/play", "#/watch", "#/play?act=A.Act1"].map((hash) => parse(hash, () => true));
+  expect(begins.map(({ state: { act } }) => act)).toEqual([
+    ...["BrambleWood.Act1", "RustCavern.Act2", "A.Act1"],
+  ]);
 });
 
 test("an episode of an unknown act is not played on another", () => {

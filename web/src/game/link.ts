@@ -26,6 +26,9 @@ export const FIRST: State = {
   replay: "",
 };
 
+/** Where a person begins who chose no act. */
+const EASY = "BrambleWood.Act1";
+
 export function format(state: State): string {
   const { act, players, seed } = state;
   const query = new URLSearchParams({ act, players: players.join(), seed: String(seed) });
@@ -47,6 +50,7 @@ export function parse(
   const flaws: string[] = [];
   if (MODES.includes(mode as Mode)) state.mode = mode as Mode;
   else flaws.push("view");
+  if (state.mode === "play" && isAct(EASY)) state.act = EASY;
   const act = given.get("act");
   if (act !== null && isAct(act)) state.act = act;
   else if (act !== null) flaws.push("act");

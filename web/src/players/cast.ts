@@ -43,7 +43,7 @@ export class Cast {
   readonly names = new Map<string, string>([
     ["ppo2", "PPO2"],
     ["rainbow", "Rainbow"],
-    ["jerk", "JERK (learned here)"],
+    ["jerk", "JERK"],
     ["oracle", "Oracle"],
     ["run-and-jump", "Run and jump"],
     ["random", "Random"],
@@ -155,6 +155,12 @@ export class Cast {
     this.brains.set(id, Promise.resolve(brain));
     this.names.set(id, `${brain.facts.agent} (${name})`);
     return id;
+  }
+
+  /** Why a player cannot play an act, in a few words; "" if there is no reason. */
+  lacks(id: string, act: Act): string {
+    if (id === "jerk" && !this.learned.has(act.id)) return "Learn this act first";
+    return id === "oracle" && act.kind === "new" ? "not on new acts" : "";
   }
 
   /** What the engine must draw for a player. */

@@ -3,7 +3,7 @@
 import type { App } from "../app";
 import { format, type Mode } from "../game/link";
 import { titleOf } from "../game/world";
-import { button, choice, h, points, toggle } from "./dom";
+import { button, choice, h, isTouched, points, toggle } from "./dom";
 
 const VIEWS: [Mode, string][] = [
   ["watch", "Watch"],
@@ -18,13 +18,30 @@ const SPEEDS: [string, string][] = [
   ["4", "4 ×"],
   ["8", "8 ×"],
 ];
-const LEDES: Record<Mode, string> = {
-  watch:
-    "PPO2 and Rainbow learned from pixels, never on the acts marked “never seen”. An arrow key takes over.",
+const LEARNED = "PPO2 and Rainbow learned from pixels, never on the acts marked “never seen”.";
+const SAME = "The same act and seed for everybody; the Oracle alone has buttons that never stick.";
+const LEDES = {
+  watch: `${LEARNED} An arrow key takes over.`,
   play: "Arrow keys run, look and crouch; Space jumps. Crouch, then jump, charges a dash. A gamepad works too.",
-  race: "The same act and seed for everybody; the Oracle alone has buttons that never stick. Arrow keys run, Space jumps.",
+  race: `${SAME} Arrow keys run, Space jumps.`,
   learn: "“Learn this act” starts an agent that learns in front of you, in seconds.",
+  replay: "A recording plays an earlier episode again. “Play this act” lets you try it.",
 };
+/** Where fingers play. */
+const TOUCHED: Partial<typeof LEDES> = {
+  watch: `${LEARNED} An arrow below the game takes over.`,
+  play: "The arrows below the game run and crouch; “jump” jumps. Crouch, then jump, charges a dash.",
+  race: `${SAME} The arrows below the game run, “jump” jumps.`,
+};
+/** docs/web.md has the same table. */
+const KEYS = [
+  ["← → ↑ ↓, or A D W S", "run, look up, crouch"],
+  ["Space, X, C or J", "jump"],
+  ["P", "pause, or play on"],
+  [".", "play one step, and pause"],
+  ["R", "begin again"],
+  ["H", "hand back what was taken over"],
+];
 const MOST = 4;
 
 export class Controls {
@@ -59,13 +76,23 @@ export class Controls {
     this.buttons,
     this.fields,
   );
-  private pause: HTMLButtonElement | null = null;
+  readonly keys = h(
+    "details",
+    { class: "switches keys" },
+    h("summary", {}, "Keys"),
+    h(
+      "table",
+      {},
+      ...KEYS.map(([key, does]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, does))),
+    ),
+  );
+  private number: HTMLInputElement | null = null;
   /** What the controls were made for. */
   private made = "";
 
   constructor(private readonly app: App) {
     window.addEventListener("keydown", (event) => {
-      const inField = (event.target as HTMLElement).closest?.("input, select, textarea");
+      const inField = document.activeElement?.closest("input, select, textarea");
       if (!this.root.isConnected || !app.seats.length || inField) return;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.repeat && event.code !== "Period") return; // a key that is held turns once
@@ -99,18 +126,20 @@ export class Controls {
     this.update();
     const { app } = this;
     const state = app.current;
-    const now = [state, [...app.players], app.clock.paused, app.seats[0]?.taken];
-    const made = JSON.stringify(now);
-    if (made === this.made) return;
-    this.made = made;
+    const { mode, seed, replay } = state;
     const { activeElement } = document;
-    const focus = this.root.contains(activeElement) && activeElement?.getAttribute("data-key");
-    const { mode } = state;
     VIEWS.forEach(([view], i) => {
       this.links[i].href = format({ ...state, mode: view, replay: "" });
       this.links[i].ariaCurrent = view === mode ? "page" : null;
     });
-    this.lede.textContent = LEDES[mode];
+    if (this.number && this.number !== activeElement) this.number.value = String(seed);
+    const now = [{ ...state, seed: 0 }, this.names(), app.clock.paused, app.seats[0]?.taken];
+    const made = JSON.stringify(now);
+    if (made === this.made) return;
+    this.made = made;
+    const focus = this.root.contains(activeElement) && activeElement?.getAttribute("data-key");
+    const what = replay ? "replay" : mode;
+    this.lede.textContent = (isTouched() && TOUCHED[what]) || LEDES[what];
     this.buttons.replaceChildren(...this.makeButtons());
     this.fields.replaceChildren(...this.makeFields(), this.open);
     this.fields.hidden = !this.fields.children.length;
@@ -121,15 +150,29 @@ export class Controls {
     const { app } = this;
     const seat = app.seats[0];
     const { mode, replay } = app.current;
-    this.pause = button(app.clock.paused ? "Play on" : "Pause", () => this.turn(), {
-      "data-key": "pause",
-      title: "P",
-    });
+    /** Does what a button is for, and leaves it where Space is for the game. */
+    const then = (act: () => void) => (event: Event) => {
+      if (mode === "play" || mode === "race") (event.currentTarget as HTMLElement).blur();
+      act();
+    };
     const made = [
-      this.pause,
+      button(
+        app.clock.paused ? "Play on" : "Pause",
+        then(() => this.turn()),
+        {
+          "data-key": "pause",
+          title: "P",
+        },
+      ),
       button("Step", () => this.single(), { "data-key": "step", title: "." }),
-      button("Again", () => app.again(), { "data-key": "again", title: "R" }),
+      button(
+        "Again",
+        then(() => app.again()),
+        { "data-key": "again", title: "R" },
+      ),
     ];
+    if (replay)
+      made.push(button("Play this act", () => app.go({ mode: "play" }), { class: "main" }));
     if (mode === "watch" && !replay)
       made.push(
         seat.taken
@@ -154,13 +197,23 @@ export class Controls {
     return [...made, speed];
   }
 
+  /** The players for a menu; those who cannot play this act cannot be chosen. */
+  private names(): [string, string, boolean][] {
+    const { app } = this;
+    return [...app.players].map(([id, name]) => {
+      const lack = app.lacks(id);
+      return [id, lack ? `${name} (${lack})` : name, lack !== ""];
+    });
+  }
+
   private makeFields(): HTMLElement[] {
     const { app } = this;
     const { mode, seed, sticky, free, players, replay } = app.current;
+    this.number = null;
     if (replay || mode === "learn") return [];
-    const names = [...app.players];
+    const names = this.names();
     for (const id of new Set(players))
-      if (id !== "you" && !app.players.has(id)) names.push([id, `${id}: not here`]);
+      if (id !== "you" && !app.players.has(id)) names.push([id, `${id}: not here`, false]);
     const made: HTMLElement[] = [];
     if (mode === "watch")
       made.push(choice("Player", names, players[0], (id) => app.go({ players: [id] })));
@@ -176,7 +229,7 @@ export class Controls {
           (value) => app.go({ free: value === "1" }),
         ),
       );
-    if (mode === "race") made.push(...this.racers([["you", "You"], ...names], players));
+    if (mode === "race") made.push(...this.racers([["you", "You", false], ...names], players));
     const number = h("input", {
       type: "number",
       "data-key": "seed",
@@ -185,6 +238,7 @@ export class Controls {
       value: seed,
       onchange: () => app.go({ seed: Math.max(0, Math.floor(Number(number.value)) || 0) }),
     });
+    this.number = number;
     const chance = "What chance decides: when buttons stick, and an agent's draws";
     made.push(h("label", { class: "field seed", title: chance }, h("span", {}, "Seed"), number));
     if (mode !== "play" || !free) {
@@ -196,10 +250,10 @@ export class Controls {
     return made;
   }
 
-  private racers(names: [string, string][], players: string[]): HTMLElement[] {
+  private racers(names: [string, string, boolean][], players: string[]): HTMLElement[] {
     const { app } = this;
     const made: HTMLElement[] = players.map((id, i) =>
-      choice(`Lane ${i + 1}`, i > 1 ? [...names, ["", "– leave –"]] : names, id, (value) =>
+      choice(`Lane ${i + 1}`, i > 1 ? [...names, ["", "– leave –", false]] : names, id, (value) =>
         app.go({ players: players.map((one, j) => (i === j ? value : one)).filter(Boolean) }),
       ),
     );

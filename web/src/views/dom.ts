@@ -40,13 +40,17 @@ export function announce(notice: HTMLElement, text: string): void {
   if (notice.textContent !== text) notice.textContent = text;
 }
 
-export function button(text: string, click: () => void, props: Props = {}): HTMLButtonElement {
+export function button(
+  text: string,
+  click: (event: Event) => void,
+  props: Props = {},
+): HTMLButtonElement {
   return h("button", { type: "button", onclick: click, ...props }, text);
 }
 
 export function choice(
   label: string,
-  options: [string, string][],
+  options: [id: string, text: string, isLacking?: boolean][],
   value: string,
   change: (value: string) => void,
 ): HTMLLabelElement {
@@ -56,7 +60,9 @@ export function choice(
       "data-key": label,
       onchange: (event: Event) => change((event.target as HTMLSelectElement).value),
     },
-    ...options.map(([id, text]) => h("option", { value: id, selected: id === value }, text)),
+    ...options.map(([id, text, disabled]) =>
+      h("option", { value: id, selected: id === value, disabled }, text),
+    ),
   );
   return h("label", { class: "field" }, h("span", {}, label), select);
 }
@@ -77,7 +83,7 @@ export function toggle(
 
 /** Whether a key is for the browser or for what has the focus, and not for a game. */
 export function isForControl(event: KeyboardEvent): boolean {
-  const on = (what: string) => Boolean((event.target as HTMLElement).closest?.(what));
+  const on = (what: string) => Boolean(document.activeElement?.closest(what));
   return (
     event.ctrlKey ||
     event.metaKey ||
@@ -87,12 +93,26 @@ export function isForControl(event: KeyboardEvent): boolean {
   );
 }
 
-/** Take the focus from a control that was used with a pointer, so that keys are for the game. */
+/** Whether fingers are what points here. */
+export const isTouched = () => matchMedia("(pointer: coarse)").matches;
+
+/** Whether a list is open, whose keys are its own, in browsers that send them to the page too. */
+const isOpen = (list: HTMLSelectElement) =>
+  CSS.supports("selector(:open)") && list.matches(":open");
+
+/** Take the focus from a control that was used with a pointer, or is done, so that keys are for the
+ * game: Enter leaves a number, Escape a list. */
 export function freeKeys(root: HTMLElement): void {
   let isPointed = false;
-  root.addEventListener("pointerdown", () => (isPointed = true));
-  root.addEventListener("keydown", () => (isPointed = false));
   const free = () => (document.activeElement as HTMLElement | null)?.blur();
+  root.addEventListener("pointerdown", () => (isPointed = true));
+  root.addEventListener("keydown", ({ target, key }) => {
+    const isList = target instanceof HTMLSelectElement;
+    if (isList && isOpen(target)) return;
+    const isNumber = target instanceof HTMLInputElement && target.type === "number";
+    if (isList ? isPointed || key === "Escape" : isNumber && key === "Enter") free();
+    isPointed = isList && key === " "; // opens it, and so what is chosen there ends its use
+  });
   root.addEventListener("change", ({ target }) => {
     if (isPointed && target === document.activeElement) free(); // no field that is being left
   });

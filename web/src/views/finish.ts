@@ -50,14 +50,15 @@ export class Finish {
 
   /** A person's time on this act, and the best one in this browser. */
   private best(seat: Seat): HTMLElement {
-    const { finished, pads } = seat.episode;
+    const { finished, pads, terminated } = seat.episode;
     if (seat.player.name !== "You") return h("p", {}, "");
     const name = `best.${seat.act.id}.${seat.rule.name}`;
     const before = memory.get<Best | null>(name, null);
     const text = before
       ? `Your best time here is ${clock(before.frames)}.`
       : "Reach the post at the end for a time.";
-    if (!finished) return h("p", {}, text);
+    const why = terminated ? "One life counts, as in the contest. " : "";
+    if (!finished) return h("p", {}, why + text);
     const isBest = !before || pads.length < before.frames;
     if (isBest) memory.set(name, { frames: pads.length });
     return h(
@@ -75,13 +76,13 @@ export class Finish {
     if (seat.act.kind !== "new")
       made.push(button("Download as .bk2", () => void this.download(seat), { "data-key": "bk2" }));
     if (app.current.mode === "play")
-      made.push(
-        button("Race PPO2", () => app.go({ mode: "race", players: ["you", "ppo2"] }), {
-          class: "main",
-        }),
-      );
+      made.push(button("Race PPO2", () => app.go({ mode: "race", players: ["you", "ppo2"] })));
     if (app.current.mode !== "watch")
       made.push(button("Again", () => app.again(), { class: "main" }));
+    const ids = [...app.world.acts.keys()];
+    const next = ids[ids.indexOf(seat.act.id) + 1];
+    if (app.current.mode === "play" && next)
+      made.push(button("Next act", () => app.go({ act: next }), { class: "main" }));
     return made;
   }
 

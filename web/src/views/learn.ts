@@ -12,6 +12,7 @@ const BUDGETS: [string, string][] = [
 const WIDTH = 640;
 const HEIGHT = 240;
 const TOP = 10_000;
+const DOT = 7;
 
 /** A run's actions, and its mean return so far. */
 interface Run {
@@ -24,11 +25,13 @@ export class Learn {
     width: WIDTH,
     height: HEIGHT,
     role: "img",
-    "aria-label": "The return of each episode",
+    "aria-label": "The points of each episode",
   });
   private readonly line = h("p", { class: "line", role: "status" });
   private readonly bar = h("progress", { max: 1, value: 0, "aria-label": "Steps done" });
+  private readonly last = h("span", {});
   private readonly buttons = h("div", { class: "buttons" });
+  private readonly halt = button("Stop", () => this.stop(), { disabled: true });
   readonly root = h(
     "section",
     { class: "box learn", "aria-labelledby": "learn-title" },
@@ -36,12 +39,14 @@ export class Learn {
     h(
       "p",
       {},
-      "JERK searches this act by trial, in your browser: it explores, replays its best run, and repairs it where the sticky buttons break it. It sees rewards, never the picture. A dot is an episode; the line is the mean return of the best run.",
+      "JERK searches this act by trial, in your browser: it explores, replays its best run, and repairs it where the sticky buttons break it. It sees rewards, never the picture. A dot is an episode; the line is the mean points of the best run.",
     ),
     this.buttons,
     this.bar,
     this.line,
+    h("p", { class: "ends" }, `${points(TOP)} points`),
     this.curve,
+    h("p", { class: "ends" }, h("span", {}, "0"), this.last),
     h(
       "p",
       { class: "key-line" },
@@ -82,11 +87,7 @@ export class Learn {
       String(this.budget),
       (value) => (this.budget = Number(value)),
     );
-    this.buttons.replaceChildren(
-      start,
-      button("Stop", () => this.stop()),
-      budget,
-    );
+    this.buttons.replaceChildren(start, this.halt, budget);
     const run = this.runs.get(act.id);
     const known = run ? `best run ${points(run.mean)} points` : "nothing learned yet";
     this.line.textContent = `${titleOf(act)}: ${known}.`;
@@ -95,12 +96,14 @@ export class Learn {
   stop(): void {
     this.worker?.terminate();
     this.worker = null;
+    this.halt.disabled = true;
     this.line.ariaBusy = null;
   }
 
   private clear(): void {
     this.mean = [0, 0];
     this.bar.value = 0;
+    this.last.textContent = `${points(this.budget)} steps`;
     const paint = context(this.curve);
     paint.clearRect(0, 0, WIDTH, HEIGHT);
     paint.strokeStyle = getComputedStyle(this.root).getPropertyValue("--line");
@@ -123,6 +126,7 @@ export class Learn {
       type: "module",
     });
     this.worker = worker;
+    this.halt.disabled = false;
     const budget = this.budget;
     const before = this.runs.get(act.id) ?? { actions: [], mean: -Infinity };
     let actions: number[] = [];
@@ -157,7 +161,7 @@ export class Learn {
     const x = (step: number) => (step / budget) * WIDTH;
     for (const { at, gained, kind } of report.episodes) {
       paint.fillStyle = style.getPropertyValue(`--${kind}`);
-      paint.fillRect(x(at) - 1.5, this.y(gained) - 1.5, 3, 3);
+      paint.fillRect(x(at) - DOT / 2, this.y(gained) - DOT / 2, DOT, DOT);
     }
     paint.strokeStyle = style.getPropertyValue("--ink");
     paint.lineWidth = 2;

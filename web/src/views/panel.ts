@@ -14,7 +14,7 @@ const PARTS = {
   thinks: "What it thinks",
   buttons: "Buttons",
   value: "Value over time",
-  scores: "Return and progress",
+  scores: "Points and progress",
   looks: "Where it looks",
   map: "Map",
 };
@@ -187,11 +187,11 @@ export class Panel {
       );
     rows.forEach(([name, points_, way], i) => {
       const [label, bar, text] = this.scores.children[i].children as unknown as [
-        Element,
+        HTMLElement,
         HTMLElement,
         Element,
       ];
-      label.textContent = name;
+      label.textContent = label.title = name;
       bar.style.setProperty("--share", String(Math.max(0, Math.min(1, points_ / 10_000))));
       text.textContent =
         way === null ? points(points_) : `${points(points_)} · ${Math.round(100 * way)} %`;

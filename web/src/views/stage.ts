@@ -13,6 +13,8 @@ export class Stage {
   screens: Screen[] = [];
   speed = 1;
   paused = false;
+  /** Asked before each picture: whether the games have yet to begin. */
+  held: () => boolean = () => false;
   /** Called before each picture. */
   onpicture: () => void = () => {};
   private due: number[] = [];
@@ -57,7 +59,7 @@ export class Stage {
   private tick(now: number): void {
     const passed = now - this.before;
     this.before = now;
-    if (this.paused) {
+    if (this.paused || this.held()) {
       if (this.dirty) this.draw();
       return;
     }
