@@ -2,14 +2,14 @@
 """Compare runs and contests: means, intervals, and how likely one beats another.
 
 retro-agents compare runs/mine jerk-recovering
-retro-agents compare runs/a0,runs/a1 runs/b0,runs/b1 --plot comparison.png
+retro-agents compare runs/a0,runs/a1 runs/b0,runs/b1 --label a b --plot comparison.png
 """
 
 import dataclasses
 import math
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, final
 
 from rich.console import Console
@@ -17,18 +17,26 @@ from rich.table import Table
 
 from retro_agents.contest.match.folder import facts_of, read_facts
 from retro_agents.contest.match.scores import ContestScores, read_scores
-from retro_agents.contest.stored import read_evaluation, read_stored, shipped, stored_file
+from retro_agents.contest.stored import (
+    Evaluation,
+    read_evaluation,
+    read_stored,
+    shipped,
+    stored_file,
+    there,
+)
 from retro_agents.contract.envs import CONTEST_RETURNS
-from retro_agents.games.procgen.games import GAMES
+from retro_agents.games.procgen.games import GAMES, normalised_scores, possible_returns
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, folders_of, step_of, why_no_run
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.output import printable
+from retro_agents.ground.ranges import Part
 from retro_agents.ground.results import read_result, store
-from retro_agents.ground.statistics import ANYWHERE, Interval, Runs
-from retro_agents.judging.score import interval_text, read_episodes
+from retro_agents.ground.statistics import Interval, Runs
+from retro_agents.judging.score import episode_columns, interval_text
 from retro_agents.judging.tables import number, span, terminal_table
 from retro_agents.run.agents import is_package
 from retro_agents.run.agents import shipped as shipped_agent
@@ -37,21 +45,24 @@ from retro_agents.run.config import read_file
 from retro_agents.run.fields import field, positional
 from retro_agents.run.plot import picture
 
-there = os.path.isfile
-"""Path.is_file raises OSError for the names of many runs, joined, which are too long for one."""
-
 
 @dataclasses.dataclass(frozen=True)
 class CompareConfig:
     """Compare agents on the levels that they share (of Procgen, the games): the first ENTRY with
-    each of the others. A difference is shown if its 95 % interval excludes 0. P(better) is the
-    probability that a run of the other beats one of the first on the same level; 0.5 is even. It
-    has no interval where all runs of one beat all of the other."""
+    each of the others. A difference is shown if its 95 % interval excludes 0; the intervals of
+    several differences hold at once. P(better) is the probability that a run of the other beats
+    one of the first on the same level; 0.5 is even. It has no interval where all runs of one beat
+    all of the other."""
 
     entries: list[str] = positional("ENTRY")
     """Folders of contests and of evaluations, their result.json, shipped results (hold-right,
     jerk-hybrid, jerk-recovering, random, run-and-jump), or run folders, whose score is the mean
-    return of all their episodes; several runs joined by commas are seeds of one entry."""
+    return of all their episodes; several runs, or several evaluations of different runs, joined by
+    commas are seeds of one entry."""
+    label: tuple[str, ...] = ()
+    """One label per entry; default: the names of their folders."""
+    last: Part = 1.0
+    """Share of each run's steps whose episodes count, from its end, such as 0.1."""
     plot: Path | None = field(None, needs=("matplotlib",))
     """Picture of the means and their intervals to draw."""
     out: Path | None = None
@@ -77,40 +88,81 @@ class Compared:
     better_interval: Interval
 
 
-def runs_of(entry: str) -> Runs:
-    """The scores of an entry: level -> seed -> mean return; of Procgen, a game counts as a level.
-    Raises UserError if it has none."""
-    if contest := contest_of(entry):
+def runs_of(entry: str, *, last: float = 1.0) -> Runs:
+    """The scores of an entry: level -> seed -> mean return; of Procgen, a game and its mode count
+    as a level. last: the share of a run's steps whose episodes count. Raises UserError if it has
+    none."""
+    contest = contest_of(entry)
+    evaluations = [] if contest else evaluations_of(entry)
+    if last < 1.0 and (contest or evaluations):
+        raise UserError(f"--last counts episodes of runs, and {entry} is no run: leave out --last")
+    if contest:
         return {row.level: row.by_seed for row in contest.levels}
-    if evaluation := evaluation_of(entry):
-        return read_evaluation(evaluation)
-    found: dict[str, dict[int, float]] = {}
-    runs: list[tuple[int, dict[str, float]]] = []
+    if len(evaluations) == 1:
+        return evaluations[0].episodes
+    if evaluations:
+        numbered = enumerate(evaluations)
+        return joined([(n if one.seed is None else one.seed, one.means) for n, one in numbered])
+    runs: list[tuple[int, Mapping[str, float]]] = []
     for place, folder in enumerate(map(Path, folders_of(entry))):
         if not there(folder / "episodes.csv"):
             if "," in entry:
-                raise UserError(f"{entry}: {folder} is not a run; join only run folders by commas")
+                only = "join only runs, or only evaluations, by commas"
+                raise UserError(f"{entry}: {folder} is not a run; {only}")
             near = (why_no_run(folder) if folder.exists() else "") or nearest_text(entry, shipped())
             if is_package(entry):
                 agent = entry if shipped_agent(entry) else "RUN"
                 near = f"it is an agent: compare what `retro-agents evaluate {agent}` stores"
             raise UserError(f"there is no contest, run or evaluation {folder}; {near}")
-        returns: dict[str, list[float]] = {}
-        for episode in read_episodes(folder):
-            game = episode.level.partition(":")[0]  # of Procgen, whose levels hardly recur
-            returns.setdefault(game if game in GAMES else episode.level, []).append(episode.r)
-        config = folder / "config.json"
-        seed = read_file(config, what=str(config)).get("seed")
-        if not returns:
-            raise UserError(f"{folder}: no episode has ended; let it play longer")
-        seed = seed if isinstance(seed, int) else place  # a damaged file tells none
-        means = {level: math.fsum(values) / len(values) for level, values in returns.items()}
-        if (seed, means) in runs:
-            continue  # the same run again, or its repetition: one seed
-        own = -1 - place if any(seed == one for one, _ in runs) else seed
-        runs.append((seed, means))
+        config = read_file(folder / "config.json", what=str(folder / "config.json"))
+        seed = config.get("seed")  # a damaged file tells none
+        means = means_of(folder, mode=str(config.get("distribution_mode", "")), last=last)
+        runs.append((seed if isinstance(seed, int) else place, means))
+    return joined(runs)
+
+
+def means_of(folder: Path, *, mode: str, last: float) -> dict[str, float]:
+    """Level -> the mean return of a run's episodes. mode, last: see `runs_of`. Raises UserError if
+    none has ended."""
+    columns, returns = episode_columns(folder), dict[str, list[float]]()
+    if not columns:
+        raise UserError(f"{folder}: no episode has ended; let it play longer")
+    rows = zip(columns["step"], columns["level"], columns["r"], strict=True)
+    first = (1.0 - last) * columns["step"].max() if last < 1.0 else -math.inf
+    for _, level, r in (row for row in rows if row[0] > first):
+        game = str(level).partition(":")[0]  # of Procgen, whose levels hardly recur
+        name = f"{game} {mode}".strip() if game in GAMES else str(level)
+        returns.setdefault(name, []).append(float(r))
+    return {level: math.fsum(values) / len(values) for level, values in returns.items()}
+
+
+def joined(runs: Sequence[tuple[int, Mapping[str, float]]]) -> Runs:
+    """Level -> seed -> mean return, from each run's seed and means. A run that is given again is
+    one seed, and one whose seed has played some of its levels is another."""
+    found: dict[str, dict[int, float]] = {}
+    for place, (seed, means) in enumerate(runs):
+        if (seed, means) in runs[:place]:
+            continue
+        own = -1 - place if any(seed in found.get(level, {}) for level in means) else seed
         for level, mean in means.items():
             found.setdefault(level, {})[own] = mean
+    return found
+
+
+def evaluations_of(entry: str) -> list[Evaluation]:
+    """The evaluations that an entry joins; none if it has others. Raises UserError if they are no
+    seeds of one entry."""
+    files = [evaluation_of(one) for one in folders_of(entry)]
+    found = [read_evaluation(file) for file in files if file]
+    if not found or len(found) < len(files):
+        return []
+    for place, one in enumerate(found[1:], 1):
+        if one.who and one.who in {other.who for other in found[:place]}:
+            what = "is of the same agent as another one"
+            raise UserError(f"{files[place]} {what}: join evaluations of different runs by commas")
+        if one.alike != found[0].alike:
+            what = "has other levels, numbers of episodes or ways to play than"
+            raise UserError(f"{files[place]} {what} {files[0]}; join like ones by commas")
     return found
 
 
@@ -120,7 +172,7 @@ def evaluation_of(entry: str) -> Path | None:
     if there(path / "result.json") and not there(path / "episodes.csv"):
         return path / "result.json"
     found = read_result(path) if path.suffix == ".json" and there(path) else {}
-    return path if "returns" in found else None
+    return path if {"returns", "sets"} & found.keys() else None
 
 
 def contest_of(entry: str) -> ContestScores | None:
@@ -183,14 +235,26 @@ def remarks(
     return lines
 
 
+def single_of(labels: Mapping[str, str]) -> list[str]:
+    """The labels of which an entry is one evaluation. labels: label -> entry."""
+    found = [label for label, entry in labels.items() if not contest_of(entry)]
+    return [label for label in found if len(evaluations_of(labels[label])) == 1]
+
+
 def unlike(labels: Mapping[str, str], learned: Sequence[str]) -> list[str]:
     """What sets entries of several kinds apart. labels: label -> entry; learned: those of runs."""
     lines = []
     frozen = [label for label, entry in labels.items() if label not in learned]
-    if judged := [label for label in frozen if not contest_of(labels[label])] if learned else []:
+    judged = [label for label in frozen if not contest_of(labels[label])]
+    if judged and learned:
         lines.append(
-            f"{', '.join(judged)} did not learn while it was scored, but {', '.join(learned)} did; "
-            "and its interval is over episodes of one agent, not over runs."
+            f"{', '.join(judged)} did not learn while it was scored, but {', '.join(learned)} did."
+        )
+    if one := single_of(labels):
+        lines.append(
+            f"{', '.join(one)}: the intervals are over episodes of one agent. What they show holds "
+            "for each agent as it is, not for its training; for that, join evaluations of several "
+            "runs by commas."
         )
     limits = dict.fromkeys(frozen, EnvConfig().episode_steps)
     for label in learned:
@@ -215,7 +279,17 @@ def cautions(
     here = {label: {level: own[level] for level in shared} for label, own in entries.items()}
     cut = {label: line for label, own in here.items() if (line := lacking(label, own))}
     learned = [label for label, each in runs.items() if each]
-    return [*remarks(contests, runs), *unlike(labels, learned)], cut
+    lines = [*remarks(contests, runs), *unlike(labels, learned)]
+    if normalised(shared):
+        lines.append(
+            "Scores are normalised by each game's published range: (R − R_min)/(R_max − R_min)."
+        )
+    if len(labels) > 2:
+        lines.append(
+            f"The intervals of the {len(labels) - 1} differences hold at once with 95 % "
+            "(Bonferroni), so each is wider than alone."
+        )
+    return lines, cut
 
 
 def lacking(label: str, runs: Runs) -> str:
@@ -237,9 +311,31 @@ def labels_of(entries: Sequence[str]) -> dict[str, str]:
     }
 
 
+def normalised(levels: Collection[str]) -> bool:
+    """Whether returns on these levels are normalised: those of several games of Procgen."""
+    return len(levels) > 1 and not any(math.isnan(scaled(0.0, level)) for level in levels)
+
+
+def scaled(value: float, level: str) -> float:
+    """A return on "GAME MODE" of Procgen, normalised; nan if its range is not published."""
+    game, _, mode = level.partition(",")[0].partition(" ")
+    return normalised_scores(value, game, mode)["paper"] if game in GAMES else math.nan
+
+
+def possible(levels: Collection[str]) -> Interval:
+    """The least and the largest possible mean over levels, see `scaled`."""
+    ends = []
+    for level in levels:
+        game = level.partition(" ")[0]
+        own = possible_returns(game) if game in GAMES else CONTEST_RETURNS
+        ends.append([scaled(end, level) for end in own] if normalised(levels) else own)
+    low, high = map(fmean, zip(*ends, strict=True))
+    return low, high
+
+
 def compared(entries: dict[str, Runs]) -> list[Compared]:
-    """All entries on the levels that all share, beside the first. Raises UserError if there are
-    none."""
+    """All entries on the levels that all share, beside the first; the intervals of what sets them
+    apart hold at once. Raises UserError if there are none."""
     levels = set.intersection(*(set(runs) for runs in entries.values()))
     if not levels:
         raise UserError(
@@ -247,13 +343,22 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
             "`retro-agents evaluate` and `retro-agents contest run` let an agent play others"
         )
     runs = {label: {level: r[level] for level in sorted(levels)} for label, r in entries.items()}
-    within = ANYWHERE if levels & {*GAMES} else CONTEST_RETURNS  # fruitbot's can be negative
+    within = possible(levels)
+    if normalised(levels):
+        runs = {
+            label: {
+                level: {seed: scaled(r, level) for seed, r in seeds.items()}
+                for level, seeds in own.items()
+            }
+            for label, own in runs.items()
+        }
     first, found = next(iter(runs.values())), []
     for label, own in runs.items():
         sample, theirs = statistics.seed_means(own), statistics.seed_means(first)
         mean, apart = statistics.mean(own), statistics.mean(own) - statistics.mean(first)
         interval = statistics.t_interval(sample, within=within)
-        apart_interval = statistics.welch_interval(sample, theirs, within=within)
+        others = max(len(runs) - 1, 1)
+        apart_interval = statistics.welch_interval(sample, theirs, within=within, intervals=others)
         better = statistics.improvement(own, first), statistics.improvement_interval(own, first)
         seeds = len(sample) or max(map(len, own.values()))
         found.append(Compared(label, mean, interval, seeds, apart, apart_interval, *better))
@@ -265,30 +370,37 @@ def shown_interval(interval: Interval) -> str:
     return span(interval).replace("−", "-") or "–"
 
 
-def tables(found: Sequence[Compared], *, levels: int) -> tuple[Table, Table]:
-    """The means, and what sets each entry apart from the first."""
+def tables(
+    found: Sequence[Compared], *, levels: Collection[str], single: Collection[str] = ()
+) -> tuple[Table, Table]:
+    """The means, and what sets each entry apart from the first. single: labels of those that are
+    one evaluation."""
     means, others = [], []
     for one in found:
-        means.append([one.label, number(one.mean), shown_interval(one.interval), str(one.seeds)])
+        seeds = f"{one.seeds}{' episodes' if one.label in single else ''}"
+        means.append([one.label, number(one.mean), shown_interval(one.interval), seeds])
     for one in found[1:]:
         low, high = one.apart_interval
         unknown = math.isnan(low) and math.isnan(one.better_interval[0])
         better = "–" if unknown else f"{one.better:.2f}"
-        shown = "yes" if low > 0.0 or high < 0.0 else "no"
+        yes = "yes, as it is" if {one.label, found[0].label} & {*single} else "yes"
+        shown = yes if low > 0.0 or high < 0.0 else "no"
         apart = f"{'-' if one.apart < 0.0 else '+'}{number(abs(one.apart))}"
         cells = [apart, shown_interval(one.apart_interval), shown, better]
         others.append([one.label, *cells, interval_text(one.better_interval, digits=2)])
-    title = f"Mean returns on {levels} shared level{'s' if levels > 1 else ''}"
+    what = "Mean normalised scores" if normalised(levels) else "Mean returns"
+    title = f"{what} on {len(levels)} shared level{'s' if len(levels) > 1 else ''}"
     head = ["", "apart", "95 %", "shown", "P(better)", "95 %"]
     return (
-        terminal_table(["", "mean", "95 %", "seeds or episodes"], means, title=title),
+        terminal_table(["", "mean", "95 %", "seeds"], means, title=title),
         terminal_table(head, others, title=f"Compared with {found[0].label}"),
     )
 
 
-def draw(found: Sequence[Compared], out: Path) -> None:
+def draw(found: Sequence[Compared], out: Path, *, levels: Collection[str] = ()) -> None:
     """Draw the means with their intervals. Raises UserError if `out` cannot be written."""
-    with picture(out, x="mean return on the shared levels", y="") as axes:
+    what = "normalised score" if normalised(levels) else "return"
+    with picture(out, x=f"mean {what} on the shared levels, and its 95 % interval", y="") as axes:
         for number, one in enumerate(found):
             low, high = one.interval
             ends = max(0.0, one.mean - low), max(0.0, high - one.mean)  # but for rounding
@@ -304,17 +416,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     config = parse_command(CompareConfig, argv, command="retro-agents compare")
     if len(set(config.entries)) < 2:
         raise UserError("a comparison needs two entries: give another run, contest or result")
-    labels = labels_of([*dict.fromkeys(config.entries)])
-    entries = {label: runs_of(entry) for label, entry in labels.items()}
+    if config.label and (count := len(config.label)) != len(config.entries):
+        raise UserError(f"{len(config.entries)} entries but {count} labels; give one per entry")
+    if len(set(config.label)) < len(config.label):
+        raise UserError("--label names two entries alike: give each a label of its own")
+    labels = dict(zip(config.label, config.entries, strict=True)) if config.label else {}
+    labels = labels or labels_of([*dict.fromkeys(config.entries)])
+    entries = {label: runs_of(entry, last=config.last) for label, entry in labels.items()}
     found = compared(entries)
-    levels = len(set.intersection(*map(set, entries.values())))
-    if config.out is not None:
-        store(config.out, {"levels": levels, "entries": [*map(dataclasses.asdict, found)]})
-    if config.plot is not None:
-        draw(found, config.plot)
-    for table in tables(found, levels=levels):
-        Console().print(table)
+    levels = set.intersection(*map(set, entries.values()))
     lines, cut = cautions(labels, entries)
+    if config.out is not None:
+        rows = [*map(dataclasses.asdict, found)]
+        said = {"levels": len(levels), "remarks": [*lines, *cut.values()]}
+        store(config.out, {**said, "entries": rows})
+    if config.plot is not None:
+        draw(found, config.plot, levels=levels)
+    for table in tables(found, levels=levels, single=single_of(labels)):
+        Console().print(table)
     for line in (*lines, *cut.values()):
         print(line)
     if single := [one.label for one in found if one.seeds < 2 and one.label not in cut]:

@@ -1,7 +1,10 @@
 """Results as files: those shipped with the project, any contest's, and an evaluation's."""
 
+import math
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -9,7 +12,10 @@ from retro_agents.contest.match.scores import ContestScores, Played, scores_of
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Finite
 from retro_agents.ground.results import read_result
+from retro_agents.ground.statistics import Runs
 
+there = os.path.isfile
+"""Path.is_file raises OSError for the names of many runs, joined, which are too long for one."""
 RESULTS = Path(__file__).parent / "results"
 """Results of contests that are shipped with the project."""
 
@@ -25,9 +31,63 @@ class _Result(msgspec.Struct):
     missing: list[_Missing] = []
 
 
+_Returns = Annotated[list[Finite], msgspec.Meta(min_length=1)]
+
+
 class _Evaluation(msgspec.Struct):
     seed: int
-    returns: dict[str, Annotated[list[Finite], msgspec.Meta(min_length=1)]]
+    returns: dict[str, _Returns]
+    agent: str = ""
+    play: str | None = None
+
+
+class _Game(msgspec.Struct):
+    returns: _Returns
+
+
+class _Sets(msgspec.Struct):
+    test: dict[str, _Game]
+
+
+class _Levels(msgspec.Struct):
+    mode: str
+    count: int
+
+
+class _OnProcgen(msgspec.Struct):
+    seed: int
+    train_seed: int
+    checkpoint_sha256: str
+    num_levels: int
+    policy: str
+    test_levels: _Levels
+    sets: _Sets
+    play: str | None = None
+
+
+class Evaluation(NamedTuple):
+    """An evaluation of one agent."""
+
+    returns: Mapping[str, list[float]]
+    """Level -> the return of each episode; of Procgen: game, mode and set of test levels."""
+    first: int
+    """Seed of the first episode."""
+    who: str
+    """The agent, or of Procgen its checkpoint."""
+    seed: int | None
+    """Seed of the training, if it is known."""
+    alike: tuple[Any, ...]
+    """What evaluations of several seeds have in common."""
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Level -> the mean return of its episodes."""
+        return {level: math.fsum(own) / len(own) for level, own in self.returns.items()}
+
+    @property
+    def episodes(self) -> Runs:
+        """Level -> seed of an episode -> its return."""
+        return {level: dict(enumerate(own, self.first)) for level, own in self.returns.items()}
 
 
 def shipped() -> list[str]:
@@ -40,7 +100,7 @@ def stored_file(name: str) -> Path | None:
     path = Path(name)
     if path.suffix != ".json":
         return RESULTS / f"{name}.json" if name in shipped() else None
-    return path if path.is_file() else None
+    return path if there(path) else None
 
 
 def read_stored(path: Path) -> tuple[dict[str, Any], ContestScores]:
@@ -57,12 +117,23 @@ def read_stored(path: Path) -> tuple[dict[str, Any], ContestScores]:
     return result.agent, scores_of(played, [(one.level, one.seed) for one in result.missing])
 
 
-def read_evaluation(path: Path) -> dict[str, dict[int, float]]:
-    """An evaluation's result.json -> level -> seed of an episode -> its return. Raises UserError if
-    it is none, or one of the test of sight."""
+def read_evaluation(path: Path) -> Evaluation:
+    """An evaluation from its result.json: of Procgen its test set. Raises UserError if it is none,
+    or one of the test of sight."""
     expected = "give a result of `retro-agents evaluate` without --sight, or of a sweep its runs"
+    result = read_result(path, expected=expected)
     try:
-        found = msgspec.convert(read_result(path, expected=expected), _Evaluation)
+        if "sets" in result:
+            expected = "let `retro-agents procgen evaluate` play the test levels"
+            own = msgspec.convert(result, _OnProcgen)
+            tested = own.test_levels
+            kind = f"{tested.mode}, {'unseen' if tested.count else 'all'}"
+            games = {f"{game} {kind}": one.returns for game, one in own.sets.test.items()}
+            counts = {len(returns) for returns in games.values()}
+            alike = kind, own.num_levels, own.policy, own.play, counts
+            return Evaluation(games, own.seed, own.checkpoint_sha256, own.train_seed, alike)
+        found = msgspec.convert(result, _Evaluation)
     except msgspec.ValidationError:
         raise UserError(f"{path} holds no returns of levels: {expected}") from None
-    return {level: dict(enumerate(values, found.seed)) for level, values in found.returns.items()}
+    each = {level: len(returns) for level, returns in found.returns.items()}
+    return Evaluation(found.returns, found.seed, found.agent, None, (each, found.play))

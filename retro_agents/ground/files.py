@@ -180,12 +180,12 @@ def drafted_folder(folder: Path) -> Iterator[Path]:
 
 
 def folders_of(text: str) -> list[str]:
-    """The folders that commas join; a folder's own name may have commas too, as a sweep's run."""
+    """The folders and files that commas join; a name may have commas too, as a sweep's run."""
     found, rest = [], ""
     for part in text.split(","):
         rest = f"{rest},{part}" if rest else part
         with suppress(OSError):  # what is joined may be too long for a name
-            if rest and Path(rest).is_dir():
+            if rest and Path(rest).exists():
                 found.append(rest)
                 rest = ""
     return [*found, rest] if rest else found

@@ -24,6 +24,7 @@ NonNegative = Annotated[float, Meta(ge=0.0, le=LARGEST, description="a finite nu
 Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST, description="a finite number")]
 Share = Annotated[float, Meta(ge=0.0, le=1.0, description="a number from 0 to 1")]
 """A share or a probability: from 0 to 1."""
+Part = Annotated[float, Meta(gt=0.0, le=1.0, description="a number above 0 and at most 1")]
 Momentum = Annotated[float, Meta(ge=0.0, lt=1.0, description="a number from 0 to below 1")]
 """The weight of the past in a running sum: from 0 to below 1."""
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text, in quotes"}

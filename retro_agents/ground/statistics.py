@@ -44,8 +44,11 @@ def t_quantile(freedom: float, intervals: int = 1) -> float:
     return float(stdtrit(freedom, 1.0 - (1.0 - CONFIDENCE) / 2 / intervals))
 
 
-def welch_interval(one: ArrayLike, other: ArrayLike, *, within: Interval = ANYWHERE) -> Interval:
-    """Interval of mean(one) − mean(other), unpaired, with unequal variances. [K], [M].
+def welch_interval(
+    one: ArrayLike, other: ArrayLike, *, within: Interval = ANYWHERE, intervals: int = 1
+) -> Interval:
+    """Interval of mean(one) − mean(other), unpaired, with unequal variances. [K], [M]. intervals:
+    see `t_interval`.
 
     Source: Welch, Biometrika 34 (1947), 28–35.
     """
@@ -59,7 +62,7 @@ def welch_interval(one: ArrayLike, other: ArrayLike, *, within: Interval = ANYWH
     freedom = sum(errors) ** 2 / sum(
         error**2 / (len(values) - 1) for error, values in zip(errors, both, strict=True)
     )
-    half = t_quantile(freedom) * math.sqrt(sum(errors))
+    half = t_quantile(freedom, intervals) * math.sqrt(sum(errors))
     least, largest = _bounds(within, *both)
     return max(apart - half, least - largest), min(apart + half, largest - least)
 

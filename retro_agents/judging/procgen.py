@@ -17,7 +17,12 @@ from retro_agents.contract.episodes import SIDE_BY_SIDE, Random, even_rows
 from retro_agents.contract.policy import FORMER_FLAGS, Play, Policy
 from retro_agents.games.procgen.config import ProcgenConfig
 from retro_agents.games.procgen.film import film, original_python
-from retro_agents.games.procgen.games import ACTIONS, normalised_scores, parse_games
+from retro_agents.games.procgen.games import (
+    ACTIONS,
+    normalised_scores,
+    parse_games,
+    possible_returns,
+)
 from retro_agents.games.procgen.levels import TestLevels, level_sets
 from retro_agents.games.procgen.pictures import apart
 from retro_agents.games.procgen.vector import make_vec
@@ -109,7 +114,7 @@ def score(episodes: Sequence[Mapping[str, Any]], game: str, mode: str) -> dict[s
     mean = float(np.mean(returns))
     return {
         "mean": mean,
-        "interval": list(t_interval(returns)),
+        "interval": list(t_interval(returns, within=possible_returns(game))),
         "std": float(np.std(returns)),
         "finished": sum(bool(episode["finished"]) for episode in episodes),
         "steps": sum(int(episode["l"]) for episode in episodes),

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retro_agents.games.procgen.config import ProcgenConfig
-from retro_agents.games.procgen.games import normalised_scores, parse_games
+from retro_agents.games.procgen.games import normalised_scores, parse_games, possible_returns
 from retro_agents.games.procgen.levels import tested_on
+from retro_agents.ground import statistics
 from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import complete_checkpoints, write_text
 from retro_agents.ground.results import read_result
-from retro_agents.judging.tables import decimal, number, records, with_interval
+from retro_agents.judging.tables import bracketed, decimal, number, records, with_interval
 from retro_agents.run.agents import find
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.config import flat, to_dict
@@ -32,6 +33,8 @@ from retro_agents.run.plot import picture
 PUBLISHED = Path(__file__).parent / "published.json"
 LAST = 100
 """A return during training is the mean of so many training episodes, as published."""
+BAND = "lowest to highest run"
+"""What the band around the mean of several runs is."""
 Key = tuple[Any, ...]
 """The key of a row or a line: its subject, then agent and settings."""
 
@@ -71,6 +74,8 @@ class Row(NamedTuple):
     test: float
     tested_while_training: str
     """The levels that --evaluate-every tested on, or would have: unseen or all."""
+    seed: int
+    """Of the training."""
 
     @property
     def key(self) -> Key:
@@ -91,6 +96,7 @@ def rows_of(run: Path) -> list[Row]:
     if not len(episodes["r"]):
         raise UserError(f"{run} has no episodes yet")
     agent, steps, train, tests = newest(run)
+    seed = config["run"].get("seed", 0)
     settings = telling(config, agent)
     names = np.array([str(level).partition(":")[0] for level in episodes["level"]])
     mode = env["distribution_mode"]
@@ -102,7 +108,7 @@ def rows_of(run: Path) -> list[Row]:
         last = float(mine.mean()) if len(mine) else math.nan
         for tested, test in (tests or {"": {}}).items():
             of = (game, mode, count, steps, tested, agent, settings)
-            rows.append(Row(*of, last, mean_of(train, game), mean_of(test, game), watched))
+            rows.append(Row(*of, last, mean_of(train, game), mean_of(test, game), watched, seed))
     return rows
 
 
@@ -211,29 +217,33 @@ def known(values: Iterable[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
 
-def summarised(values: Sequence[float]) -> str:
-    """Mean of the known values; its 95 % interval of several; their number if some lack."""
+def summarised(values: Sequence[float], within: Sequence[float], digits: int = 2) -> str:
+    """Mean of the known values; its 95 % interval of several; their number if some lack. within:
+    the least and the largest possible value."""
     if not (having := known(values)):
         return ""
     some = f", {len(having)} of {len(values)}" if len(having) < len(values) else ""
-    return with_interval(having) + some
+    return with_interval(having, within=(within[0], within[1]), digits=digits) + some
+
+
+def trained(rows: Sequence[Row]) -> tuple[str, list[float]]:
+    """How the returns on training levels of a group were measured, and these: evaluated, of some
+    rows perhaps nan, or while training."""
+    if known(found := [row.train for row in rows]):
+        return "evaluated", found
+    return "while training", [row.while_training for row in rows]
 
 
 def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
-    """Groups of seeds as Markdown, followed by mean normalised scores over games: of an agent with
-    the same settings on one mode, number of levels and steps, either evaluated or while
-    training."""
-    lines, scores = list[dict[str, str]](), dict[Key, dict[str, list[float]]]()
+    """Groups of seeds as Markdown, followed by their mean normalised scores over games."""
+    lines = list[dict[str, str]]()
     for key, rows in sorted(groups.items()):
-        game, mode, levels, steps, tested, agent, settings = key
-        judged = known(row.train for row in rows)
-        returns = judged or known(row.while_training for row in rows) or [math.nan]
-        score = normalised_scores(float(np.mean(returns)), game, mode)[constants]
-        how = "evaluated" if judged else "while training"
-        alike = tuple(pair for pair in settings if pair[0] != "levels")
-        if not math.isnan(score):
-            of = (mode, levels, steps, how, agent, alike)
-            scores.setdefault(of, {}).setdefault(game, []).append(score)
+        game, mode, levels, steps, tested, *_ = key
+        low, high = within = possible_returns(game)
+        limits, train, test = (
+            [normalised_scores(value, game, mode)[constants] for value in values]
+            for values in (within, trained(rows)[1], [row.test for row in rows])
+        )
         lines.append({
             "game": game,
             "mode": mode,
@@ -241,29 +251,65 @@ def page(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> str:
             "steps": number(steps),
             "agent": named(key, groups),
             "seeds": str(len(rows)),
-            "last 100 in training": summarised([row.while_training for row in rows]),
-            "train": summarised([row.train for row in rows]),
-            "test": summarised([row.test for row in rows]),
+            "last 100 in training": summarised([row.while_training for row in rows], within),
+            "train": summarised([row.train for row in rows], within),
+            "test": summarised([row.test for row in rows], within),
             "test on": tested,
-            "gap": summarised([row.train - row.test for row in rows]),
-            "normalised": "" if math.isnan(score) else decimal(score, 3),
+            "gap": summarised([row.train - row.test for row in rows], (low - high, high - low)),
+            "normalised, train": summarised(train, limits, 3),
+            "normalised, test": summarised(test, limits, 3),
             "published": "; ".join(published(rows[0])),
         })  # fmt: skip
-    parts = [records(lines)]
+    return "\n\n".join([records(lines), *mean_scores(groups, constants=constants)]) + "\n"
+
+
+def mean_scores(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> list[str]:
+    """A line for each mean normalised score over games: of training or of test levels, of an agent
+    with the same settings on one mode, number of levels and steps, either evaluated or while
+    training. Its interval is over the means of the seeds that have all games."""
+    scores = dict[Key, dict[str, dict[int, float]]]()
+    for (game, mode, levels, steps, tested, agent, settings), rows in sorted(groups.items()):
+        alike, (how, train) = tuple(pair for pair in settings if pair[0] != "levels"), trained(rows)
+        test = f"test levels ({tested})", "evaluated", [row.test for row in rows]
+        for where, way, returns in (("training levels", how, train), test):
+            of = (mode, levels, steps, where, way, agent, alike)
+            for row, value in zip(rows, returns, strict=True):
+                score = normalised_scores(value, game, mode)[constants]
+                if not math.isnan(score):
+                    own = scores.setdefault(of, {}).setdefault(game, {})
+                    other = own.get(row.seed, score) != score  # another run of this seed
+                    own[-1 - len(own) if other else row.seed] = score
+    lines = []
     for of, games in scores.items():
-        mode, levels, steps, how, *_ = of
+        mode, levels, steps, where, way, *_ = of
         if len(games) > 1:
-            mean = fmean(fmean(own) for own in games.values())
-            what = f"{mode}, {number(levels) if levels else 'all'} levels, {steps:,} steps, {how}"
-            text = f"Mean normalised score of {named(of, scores)} over {len(games)} games, {what}"
-            parts.append(f"{text} ({constants}): {decimal(mean, 3)}")
-    return "\n\n".join(parts) + "\n"
+            means, every = statistics.seed_means(games), len(set[int]().union(*games.values()))
+            some = f", {len(means)} of {every} seeds" if 0 < len(means) < every else ""
+            low, high = (
+                fmean(
+                    normalised_scores(possible_returns(game)[end], game, mode)[constants]
+                    for game in games
+                )
+                for end in (0, 1)
+            )
+            interval = statistics.t_interval(means, within=(low, high))
+            text = (
+                f"Mean normalised score on {where} of {named(of, scores)} over {len(games)} games"
+            )
+            text += (
+                f", {mode}, {number(levels) if levels else 'all'} levels, {steps:,} steps, {way}"
+            )
+            mean = decimal(statistics.mean(games), 3)
+            lines.append(f"{text} ({constants}): {mean}{bracketed(interval, 3)}{some}")
+    return lines
 
 
 def plot_steps(runs: Mapping[str, Sequence[Path]], out: Path) -> None:
     """Train and test returns over steps: the mean over runs, with a band from minimum to maximum;
     for a single run its standard deviation over episodes."""
-    with picture(out, x="agent steps") as axes:
+    single = "one run's standard deviation over episodes"
+    kinds = [BAND if len(folders) > 1 else single for folders in runs.values()]
+    with picture(out, x=f"agent steps (bands: {', or '.join(dict.fromkeys(kinds))})") as axes:
         for number, (label, folders) in enumerate(runs.items()):
             for name, style in (("train", "-"), ("test", "--")):
                 curves = [evaluated(folder, name) for folder in folders]
@@ -308,7 +354,8 @@ def plot_levels(groups: Mapping[Key, Sequence[Row]], out: Path) -> None:
             lines.setdefault((game, mode, tested, *who), []).append((levels, rows))
     if not lines:
         raise UserError("no run with a limited number of levels was tested, as --gap requires")
-    with picture(out, x="training levels") as axes:
+    several = any(len(rows) > 1 for mine in lines.values() for _, rows in mine)
+    with picture(out, x="training levels" + several * f" (bands: {BAND})") as axes:
         axes.set_xscale("log")
         for number, (line, mine) in enumerate(lines.items()):
             counts = [levels for levels, _ in mine]

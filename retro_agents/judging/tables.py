@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from retro_agents.ground.statistics import Interval, t_interval
+from retro_agents.ground.statistics import ANYWHERE, Interval, t_interval
 
 NOTHING = "Nothing is complete yet."
 
@@ -80,10 +80,16 @@ def span(interval: Interval) -> str:
     return " – ".join(ends).replace("-", "−")
 
 
-def with_interval(values: Sequence[float]) -> str:
-    """A mean, followed by its 95 % interval in brackets if there are several values."""
-    low, high = t_interval(values)
-    mean = decimal(fmean(values), 2)
-    if math.isnan(low):
-        return mean
-    return f"{mean} ({decimal(low, 2)} – {decimal(high, 2)})"
+def with_interval(values: Sequence[float], *, within: Interval = ANYWHERE, digits: int = 2) -> str:
+    """A mean, followed by its 95 % interval in brackets if there are several values. within: the
+    least and the largest possible value."""
+    mean, interval = decimal(fmean(values), digits), t_interval(values, within=within)
+    return f"{mean}{bracketed(interval, digits)}"
+
+
+def bracketed(interval: Interval, digits: int) -> str:
+    """ " (low – high)", to follow a mean; "" if it is not known."""
+    if math.isnan(interval[0]):
+        return ""
+    low, high = (decimal(end, digits) for end in interval)
+    return f" ({low} – {high})"

@@ -17,6 +17,7 @@ from retro_agents.ground.errors import UserError, command
 from retro_agents.ground.files import drafted, why_no_run
 from retro_agents.ground.output import printable
 from retro_agents.ground.ranges import Count
+from retro_agents.ground.statistics import t_interval
 from retro_agents.run.command_line import parse_command
 from retro_agents.run.fields import positional
 from retro_agents.run.metrics import EPISODE_COLUMNS, read_columns
@@ -29,7 +30,8 @@ class PlotConfig:
     """Draw the learning curves of runs."""
 
     runs: tuple[Path, ...] = positional("RUN")
-    """Run folders; runs under the same label are seeds of one curve."""
+    """Run folders; runs under the same label are seeds of one curve: their mean, each run thin
+    behind it, and of three or more a band, the 95 % interval of the mean at each step."""
     label: tuple[str, ...] = ()
     """One label per run; default: the folders' names, or their paths if two names are equal."""
     out: Path = Path("curve.png")
@@ -52,7 +54,8 @@ def plot_curves(
     levels: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Path:
-    """Draw one curve per label (the mean over its run folders, each run thin behind it) -> out.
+    """Draw one curve per label (the mean over its run folders, each run thin behind it; of three or
+    more, in the band of its 95 % interval over runs) -> out.
 
     column: of episodes.csv, or else of metrics.csv. window: rows averaged into each point.
     levels: horizontal dashed lines, such as {"random": 812.0}. log: whether the steps' axis is
@@ -70,8 +73,13 @@ def plot_curves(
                     marker = marker_of(steps)
                     axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8, marker=marker)
             steps, values = mean_curve(drawn)
-            marker = marker_of(steps)
-            axes.plot(steps, values, color=colour, label=f" {label}", linewidth=1.8, marker=marker)
+            marker, said = marker_of(steps), f" {label}"
+            if len(drawn) > 2:
+                each = np.transpose(on_shared_steps(drawn)[1])
+                ends = np.reshape([t_interval(at) for at in each], (-1, 2))
+                axes.fill_between(steps, *ends.T, color=colour, alpha=0.15, linewidth=0.0)
+                said += f" (band: 95 % interval over {len(drawn)} runs)"
+            axes.plot(steps, values, color=colour, label=said, linewidth=1.8, marker=marker)
         for number, (label, value) in enumerate((levels or {}).items()):
             colour = f"C{len(curves) + number}"
             axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
@@ -140,13 +148,21 @@ def marker_of(steps: np.ndarray) -> str | None:
 
 
 def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of several curves on 200 common steps where all are known; a single curve unchanged."""
+    """Mean of several curves on shared steps; a single curve unchanged."""
     if len(drawn) == 1:
         return drawn[0]
+    grid, values = on_shared_steps(drawn)
+    return grid, values.mean(axis=0)
+
+
+def on_shared_steps(
+    drawn: Sequence[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """200 steps [K] where all curves are known, and each curve's values there [curves, K]."""
     first = max(steps[0] for steps, _ in drawn)
     last = min(steps[-1] for steps, _ in drawn)
     grid = np.linspace(first, last, 200 if first <= last else 0)
-    return grid, np.mean([np.interp(grid, steps, values) for steps, values in drawn], axis=0)
+    return grid, np.array([np.interp(grid, steps, values) for steps, values in drawn])
 
 
 @command

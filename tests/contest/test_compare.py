@@ -49,11 +49,11 @@ def test_labels_are_drawn_as_they_are(tmp_path):
     assert (tmp_path / "plot.png").is_file()
 
 
-def run_of(folder, episodes, *, seed=0):
-    """A run's folder. episodes: (level, return)."""
+def run_of(folder, episodes, *, seed=0, **env):
+    """A run's folder. episodes: (level, return) of the steps 1, 2, …"""
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"run": {"seed": seed}}))
-    rows = "".join(f"1,0,{level},{r},5,0.1,0\n" for level, r in episodes)
+    (folder / "config.json").write_text(json.dumps({"run": {"seed": seed}, "env": env}))
+    rows = "".join(f"{n},0,{level},{r},5,0.1,0\n" for n, (level, r) in enumerate(episodes, 1))
     (folder / "episodes.csv").write_text(f"step,env,level,r,l,progress,finished\n{rows}")
     return str(folder)
 
@@ -93,6 +93,15 @@ def test_runs_with_one_seed_and_other_levels_stay_apart(tmp_path):
     other = run_of(tmp_path / "other", [("B", 900), ("C", 900)])
     apart = {"A": {0: 100.0}, "B": {0: 100.0, -2: 900.0}, "C": {-2: 900.0}}
     assert runs_of(f"{one},{other}") == apart
+
+
+def test_a_run_of_each_level_and_seed_joins_the_seeds_of_all_levels(tmp_path):
+    runs = [
+        run_of(tmp_path / f"{level}{seed}", [(level, 10.0 * seed)], seed=seed)
+        for level in "AB"
+        for seed in range(2)
+    ]
+    assert runs_of(",".join(runs)) == {level: {0: 0.0, 1: 10.0} for level in "AB"}
 
 
 def test_a_run_that_tells_no_seed_has_the_number_of_its_place(tmp_path):
@@ -143,6 +152,135 @@ def test_an_evaluations_episodes_are_its_seeds(tmp_path, monkeypatch):
     assert runs_of("random/result.json") == runs_of("random")
     main(["random/result.json", "random"])  # as no contest's
     assert runs_of("random") == {"Game:Act": {4: 10.0, 5: 30.0}}, "a folder before a stored result"
+
+
+def judged(folder, returns, /, *, seed=4, **other):
+    """The folder of an evaluation of the agent of that name."""
+    folder.mkdir()
+    result = {"agent": folder.name, "seed": seed, "returns": {"Game:Act": returns}, **other}
+    (folder / "result.json").write_text(json.dumps(result))
+    return str(folder)
+
+
+def on_procgen(folder, *, seed, sha="", count=9, **games):
+    """The folder of an evaluation on test levels of Procgen. games: their returns."""
+    folder.mkdir()
+    result = {
+        "train_seed": seed,
+        "checkpoint_sha256": sha or folder.name,
+        "policy": "trained",
+        "num_levels": 200,
+        "test_levels": {"mode": "easy", "start": 0, "count": count},
+        "seed": 0,
+        "sets": {"test": {game: {"returns": returns} for game, returns in games.items()}},
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+    return str(folder)
+
+
+def test_what_is_shown_of_one_evaluation_is_shown_of_its_net_alone(tmp_path, capsys):
+    one, other = judged(tmp_path / "a", [250.0, 254.0]), judged(tmp_path / "b", [0.0, 1.0])
+    main([one, other])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 episodes" in said and "yes, as it is" in said
+    assert "a, b: the intervals are over episodes of one agent" in said
+    more = judged(tmp_path / "c", [1.0, 3.0]), judged(tmp_path / "d", [5.0, 7.0])
+    assert runs_of(f"{one},{other}") == {"Game:Act": {0: 252.0, 1: 0.5}}
+    main([f"{one},{other}", ",".join(f"{folder}/result.json" for folder in more)])
+    said = capsys.readouterr().out
+    assert "one agent" not in said and "episodes" not in said and " 4 " in said
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"returns": {"Game:Act": [1.0]}}, "other levels, numbers of episodes or ways to play"),
+        ({"returns": {"Game:Other": [1.0, 2.0]}}, "other levels, numbers of episodes"),
+        ({"play": "best"}, "other levels, numbers of episodes or ways to play"),
+        ({"agent": "a"}, "b/result.json is of the same agent as another one"),
+    ],
+)
+def test_only_like_evaluations_of_different_agents_are_seeds(other, says, tmp_path):
+    one, other = judged(tmp_path / "a", [1.0, 2.0]), judged(tmp_path / "b", [1.0, 2.0], **other)
+    with pytest.raises(UserError, match=says):
+        runs_of(f"{one},{other}")
+
+
+def test_a_run_and_an_evaluation_are_no_seeds_of_one_entry(tmp_path):
+    one, run = judged(tmp_path / "a", [1.0]), run_of(tmp_path / "run", [("A", 100)])
+    with pytest.raises(UserError, match="join only runs, or only evaluations, by commas"):
+        runs_of(f"{run},{one}")
+
+
+def test_held_out_returns_of_procgen_are_compared_and_normalised_over_games(tmp_path, capsys):
+    low, high = ({"coinrun": [r, r], "bigfish": [1.0, 1.0 + r]} for r in (5.0, 10.0))
+    ones = [on_procgen(tmp_path / f"a{seed}", seed=seed, **low) for seed in range(2)]
+    others = [on_procgen(tmp_path / f"b{seed}", seed=seed, **high) for seed in range(2)]
+    assert runs_of(ones[0])["coinrun easy, unseen"] == {0: 5.0, 1: 5.0}
+    assert runs_of(",".join(others)) == {
+        "coinrun easy, unseen": {0: 10.0, 1: 10.0},
+        "bigfish easy, unseen": {0: 6.0, 1: 6.0},
+    }
+    main([",".join(ones), ",".join(others), "--out", str(tmp_path / "c.json")])
+    first, second = json.loads((tmp_path / "c.json").read_text())["entries"]
+    assert first["mean"] == pytest.approx((0.0 + 2.5 / 39.0) / 2)
+    assert second["mean"] == pytest.approx((1.0 + 5.0 / 39.0) / 2)
+    assert "Mean normalised scores on 2 shared levels" in (said := capsys.readouterr().out)
+    assert "published range" in said and "one agent" not in said
+    whole = on_procgen(tmp_path / "all", seed=2, count=0, **low)
+    with pytest.raises(UserError, match="no level in common"):
+        compared({one: runs_of(one) for one in (ones[0], whole)})
+    with pytest.raises(UserError, match="other levels"):
+        runs_of(f"{ones[0]},{whole}")
+
+
+def test_runs_on_procgen_share_games_of_one_mode(tmp_path):
+    games = [("coinrun:1", 10.0), ("bigfish:1", 40.0)]
+    runs = [
+        runs_of(run_of(tmp_path / mode, games, distribution_mode=mode))
+        for mode in ("easy", "extreme", "hard")
+    ]
+    assert [compared({"a": one, "b": one})[0].mean for one in runs] == [1.0, 25.0, 1.0]
+    with pytest.raises(UserError, match="no level in common"):
+        compared({"a": runs[0], "b": runs[2]})
+
+
+def test_an_interval_on_procgen_is_of_possible_returns():
+    of_coinrun = {"coinrun easy": {0: 0.0, 1: 10.0}}
+    first, second = compared({"a": of_coinrun, "b": of_coinrun})
+    assert (first.interval, second.apart_interval) == ((0.0, 10.0), (-10.0, 10.0))
+    first, _ = compared({name: {"starpilot easy": {0: 0.0, 1: 10.0}} for name in "ab"})
+    assert first.interval[0] == 0.0 and first.interval[1] > 60.0
+    both = {"coinrun easy": {0: 5.0, 1: 10.0}, "maze easy": {0: 5.0, 1: 10.0}}
+    assert compared(dict.fromkeys("ab", both))[0].interval == (-1.0, 1.0)  # normalised
+
+
+def test_the_intervals_of_several_differences_hold_at_once(capsys):
+    """Two seeds each at a distance of 2: the standard error is sqrt(2), with 2 degrees of freedom;
+    Student's quantiles at 97.5 % and at 98.75 % are 4.3027 and 6.2053."""
+    one, other = ({"level": {0: r - 1.0, 1: r + 1.0}} for r in (50.0, 57.0))
+    _, alone = compared({"a": one, "b": other})
+    assert alone.apart_interval == pytest.approx((7 - 6.0849, 7 + 6.0849), abs=1e-3)
+    _, with_another, _ = compared({"a": one, "b": other, "c": one})
+    assert with_another.apart_interval == pytest.approx((7 - 8.7756, 7 + 8.7756), abs=1e-3)
+    main(["random", "jerk-hybrid", "jerk-recovering"])
+    assert "intervals of the 2 differences hold at once" in capsys.readouterr().out
+    main(["random", "jerk-hybrid"])
+    assert "at once" not in capsys.readouterr().out
+
+
+def test_entries_get_the_labels_that_are_given(tmp_path, capsys):
+    runs = [run_of(tmp_path / f"run{n}", [("A", 100.0 * n)], seed=n) for n in range(2)]
+    main([*runs, "--label", "first", "second"])
+    said = capsys.readouterr().out
+    assert "Compared with first" in said and "second" in said and "run1" not in said
+
+
+def test_only_the_last_part_of_a_run_counts_if_it_is_asked_for(tmp_path):
+    run = run_of(tmp_path / "run", [("A", 10.0 * n) for n in range(1, 11)])
+    assert runs_of(run, last=0.2) == {"A": {0: 95.0}}
+    with pytest.raises(UserError, match="--last counts episodes of runs, and random is no run"):
+        runs_of("random", last=0.5)
 
 
 def test_the_names_of_many_runs_are_read_one_by_one(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from retro_agents.contract.episodes import Random
 from retro_agents.games.families import make_for
 from retro_agents.games.procgen.games import SCORES
 from retro_agents.ground.errors import UserError
-from retro_agents.judging.procgen import EvaluateConfig, main, player
+from retro_agents.judging.procgen import EvaluateConfig, main, player, score
 from retro_agents.judging.sight import PLAYS
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.folder import alone_in
@@ -116,6 +116,15 @@ def test_each_set_is_scored_in_its_own_mode(tmp_path, monkeypatch):
     assert result["sets"]["train"]["coinrun"]["normalised"]["paper"] is None  # has no range
     assert result["sets"]["test"]["coinrun"]["normalised"]["paper"] == 1.0
     assert result["mode"] == "exploration" and result["test_levels"]["mode"] == "hard"
+
+
+@pytest.mark.parametrize(
+    ("game", "ends"),
+    [("coinrun", (0.0, 10.0)), ("starpilot", (0.0, 68.531)), ("fruitbot", (-58.531, 68.531))],
+)
+def test_an_interval_has_only_possible_returns(game, ends):
+    episodes = [{"r": r, "finished": False, "l": 1} for r in (0.0, 10.0)]
+    assert score(episodes, game, "easy")["interval"] == pytest.approx(ends, abs=1e-3)
 
 
 def test_an_agent_that_does_not_play_is_not_loaded(finished, tmp_path, monkeypatch):

@@ -85,7 +85,8 @@ def test_seeds_are_one_row_beside_what_was_published(tmp_path):
     means = [float(cell.partition(" ")[0]) for cell in (*cells[6:9], cells[10])]
     assert means == [9.0, 8.5, 7.25, 1.25]
     assert cells[9] == "unseen"
-    assert cells[11:] == ["0.700", "8.35 ± 0.12 → 7.83 on all (openai-easy-200)"]
+    assert cells[11].startswith("0.700 (") and cells[12].startswith("0.450 (")
+    assert cells[13:] == ["8.35 ± 0.12 → 7.83 on all (openai-easy-200)"]
     table_of(tmp_path, runs, "--plot", tmp_path / "p.png", "--gap", tmp_path / "g.png")
     assert (tmp_path / "p.png").stat().st_size > 5000 < (tmp_path / "g.png").stat().st_size
 
@@ -174,7 +175,7 @@ def test_the_two_sets_may_be_of_two_evaluations(tmp_path):
     other = {"play": "best"}  # not as the checkpoint says
     evaluated(run, "-best", episodes=9, about=other, train=1, test=1)
     (row,) = cells_of(tmp_path, run)
-    assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"]
+    assert row[7:12] == ["8.00", "7.00", "unseen", "1.00", "0.600"] and row[12] == "0.400"
 
 
 def test_only_the_newest_evaluations_count_and_the_episodes_before_them(tmp_path):
@@ -200,7 +201,7 @@ def test_a_row_with_evaluations_is_of_these_alone_and_says_of_how_many_seeds(tmp
     ]
     (row,) = cells_of(tmp_path, *runs)
     assert row[5] == "2" and row[6].startswith("3.00 (")
-    assert row[7:12] == ["8.00, 1 of 2", "7.00, 1 of 2", "unseen", "1.00, 1 of 2", "0.600"]
+    assert row[7:12] == ["8.00, 1 of 2", "7.00, 1 of 2", "unseen", "1.00, 1 of 2", "0.600, 1 of 2"]
 
 
 def test_a_run_that_ends_with_its_last_rollout_stands_beside_published_ones(tmp_path):
@@ -239,7 +240,7 @@ def test_a_mean_score_is_over_games_of_the_same_settings(tmp_path):
     ]
     runs.append(made_up(tmp_path / "d", returns=[0.0], agent="sac"))
     kind = "ppo2 gamma=0.9 over 2 games, easy, 200 levels, 2,000,000 steps, while training"
-    expected = [f"Mean normalised score of {kind} (paper): 0.500"]  # of 1 and 0
+    expected = [f"Mean normalised score on training levels of {kind} (paper): 0.500"]  # of 1 and 0
     assert scores_of(tmp_path, runs) == expected
 
 
@@ -254,12 +255,39 @@ def test_mean_scores_are_of_one_mode_number_of_levels_and_steps(tmp_path):
     ]
     scores = scores_of(tmp_path, runs)
     parts = [line.partition(" games, ")[2].partition(" (paper): ") for line in scores]
+    assert "on test levels (unseen)" in scores[3] and "on training levels" in scores[0]
+    assert len({*scores}) == len(scores) and parts.pop(3)[2] == "−0.592"  # of -0.8 and -0.385
     assert {kind: float(score.replace("−", "-")) for kind, _, score in parts} == {
         "hard, 200 levels, 2,000,000 steps, while training": pytest.approx(0.838, abs=1e-3),
         "easy, all levels, 2,000,000 steps, while training": pytest.approx(0.469, abs=1e-3),
         "easy, 200 levels, 1,000 steps, while training": pytest.approx(0.292, abs=1e-3),
         "easy, 200 levels, 2,000,000 steps, evaluated": -0.15,
     }
+
+
+def test_a_mean_score_has_an_interval_over_the_means_of_seeds_and_possible_returns_limit_it(
+    tmp_path,
+):
+    runs = []
+    for seed, low, learning in ((1, 5.0, 0.0), (2, 5.2, 10.0)):
+        for game in ("coinrun", "maze"):
+            (tmp_path / game).mkdir(exist_ok=True)
+            of = {"returns": [learning], "game": game, "train": 10.0, "test": low}
+            runs.append(made_up(tmp_path / game / f"{seed}", **of))
+    train, test = (line.partition(": ")[2] for line in scores_of(tmp_path, runs))
+    assert train == "1.000 (1.000 – 1.000)"
+    assert test == "0.020 (−0.234 – 0.274)"  # of 0 and 0.04: ± 12.706 × 0.02
+    for row in cells_of(tmp_path, *runs):
+        assert row[6] == "5.00 (0.00 – 10.00)" and row[12] == test
+
+
+def test_pictures_say_what_their_bands_are(tmp_path):
+    runs = [made_up(tmp_path / name, returns=[8.0], train=8.0, test=7.0) for name in "ab"]
+    flags = "--plot", tmp_path / "p.svg", "--gap", tmp_path / "g.svg"
+    for given, band in ((runs, "lowest to highest run"), (runs[:1], "standard deviation over")):
+        table_of(tmp_path, given, *flags)
+        assert band in (tmp_path / "p.svg").read_text()
+        assert ("lowest to" in (tmp_path / "g.svg").read_text()) == (given == runs)
 
 
 def test_other_runs_and_those_without_checkpoint_and_evaluation_are_refused(tmp_path):

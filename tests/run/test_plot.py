@@ -94,6 +94,24 @@ def test_every_label_is_in_the_legend(runs, tmp_path, monkeypatch):
     assert [text.get_text() for text in texts] == ["_a", "b"]
 
 
+def test_the_band_of_three_runs_is_their_interval_and_the_legend_says_so(tmp_path, monkeypatch):
+    """At 9, 10 and 11: a deviation of 1, and a quantile of 4.3027 with 2 degrees of freedom."""
+    folders, drawn = [], []
+    for seed in range(3):
+        with Metrics(folder := tmp_path / f"{seed}") as metrics:
+            for step in (100, 200, 300):
+                metrics.log(step, {"loss": 9.0 + seed})
+        folders.append(folder)
+    monkeypatch.setattr(Figure, "savefig", lambda figure, _: drawn.append(figure.axes[0]))
+    for runs in (folders, folders[:2]):
+        plot_curves({"a": runs}, tmp_path / "c.png", column="loss", window=1)
+    three, two = drawn
+    ends = three.collections[0].get_paths()[0].vertices[:, 1]
+    assert (ends.min(), ends.max()) == pytest.approx((10 - 2.4842, 10 + 2.4842), abs=1e-3)
+    (text,) = three.get_legend().get_texts()
+    assert text.get_text() == "a (band: 95 % interval over 3 runs)" and not two.collections
+
+
 def test_runs_of_the_same_name_are_told_apart_by_their_paths(runs, tmp_path, monkeypatch, capsys):
     main([*map(str, runs), "--label", "a", "a", "--out", str(tmp_path / "c.png")])
     assert capsys.readouterr().out.strip() == str(tmp_path / "c.png")

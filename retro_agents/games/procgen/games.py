@@ -5,7 +5,7 @@ Source: Cobbe et al., arXiv:1912.01588, appendices C and D; openai/procgen, open
 
 from __future__ import annotations
 
-from math import nan
+from math import inf, nan
 from typing import Final
 
 from retro_agents.ground.errors import UserError
@@ -44,6 +44,8 @@ SCORES: Final[dict[str, tuple[float, float, float, float]]] = {
 REPOSITORY = {"jumper": (1.0, 10.0), "leaper": (1.5, 10.0)}
 """Easy ranges that differ in train_procgen/constants.py."""
 GAMES = tuple(SCORES)
+LARGEST: Final = {"bigfish": 40.0} | {game: 10.0 for game in GAMES if SCORES[game][1] == 10.0}
+"""The largest return, where the rules limit it: six games pay 10 at their end, and nothing else."""
 
 EXPLORATION = {
     "caveflyer": 1259048185,
@@ -93,3 +95,9 @@ def normalised_scores(mean_return: float, game: str, mode: str) -> dict[str, flo
     if mode == "easy":
         ranges |= {"repository": REPOSITORY.get(game, paper)}
     return {kind: (mean_return - low) / (high - low) for kind, (low, high) in ranges.items()}
+
+
+def possible_returns(game: str) -> tuple[float, float]:
+    """The least and the largest return of an episode, infinite where the rules do not limit it. In
+    fruitbot wrong food costs points."""
+    return -inf if game == "fruitbot" else 0.0, LARGEST.get(game, inf)
