@@ -64,6 +64,12 @@ def train_in_world(argv: Sequence[str] | None, world: World) -> None:
         share = config.run.num_envs  # of each process
         part = slice(world.rank * share, (world.rank + 1) * share)
         envs = make_for(replaced(config, num_envs=share * world.size), part=part)
+    with agreeing(world):
+        if len({*world.exchange(bytes([config.run.resume]))}) > 1:
+            raise UserError(
+                f"only some of the machines have a checkpoint in {config.run.run_dir}: give one "
+                "folder that all share"
+            )
     train(partial(run, world=world), config, envs)
 
 

@@ -61,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Search as the command line says."""
     config = parse(argv)
     if not config.run.resume:
-        RunFolder(Path(config.run.run_dir)).check_free()  # before a recording begins there
+        # Before a recording begins there.
+        RunFolder(Path(config.run.run_dir)).check_free(anew=config.run.auto_resume)
     folder = Path(config.run.run_dir) / recordings.FOLDER
     with folder_for(folder) if config.record else nullcontext():
         train(run, config, make_for(config, record_dir=folder if config.record else None))

@@ -39,7 +39,7 @@ LACKING: dict[str, Any] = {
     **dict.fromkeys(("evaluate_every", "sight_every", "num_checkpoints", "video_every"), 0),
     "detour_after": 0,
     **dict.fromkeys(("augment", "encoder_parts"), ""),
-    **dict.fromkeys(("resume", "noisy"), False),
+    **dict.fromkeys(("resume", "auto_resume", "noisy"), False),
     "recurrent": "none",
     "value_clip_range": None,
     **dict.fromkeys(("learning_rate_schedule", "entropy_schedule"), "constant"),

@@ -4,6 +4,7 @@ import argparse
 import errno
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -53,6 +54,14 @@ class Damaged(UserError):  # noqa: N818
     def __init__(self, text: str, folder: Path | None = None) -> None:
         super().__init__(text)
         self.folder = folder
+
+
+class Signalled(KeyboardInterrupt):
+    """A signal ends the command. number: the signal's."""
+
+    def __init__(self, *said: str, number: int = signal.SIGINT) -> None:
+        super().__init__(*said)
+        self.number = number
 
 
 class Diverged(UserError):  # noqa: N818
@@ -136,8 +145,9 @@ class Parser(argparse.ArgumentParser):
 
 def command(main: Callable[P, object]) -> Callable[P, None]:
     """Wraps a `main`. A UserError, or a missing module of an extra, becomes one line on stderr and
-    exit code 2. Ctrl-C prints the KeyboardInterrupt's text and exits with 130. Output that cannot
-    be printed does not end the command, see `lasting_output`."""
+    exit code 2. Ctrl-C prints the KeyboardInterrupt's text and exits with 130, and SIGTERM with 143
+    (`Signalled`). Output that cannot be printed does not end the command, see
+    `lasting_output`."""
 
     @functools.wraps(main)
     @lasting_output()
@@ -153,6 +163,7 @@ def command(main: Callable[P, object]) -> Callable[P, None]:
             raise SystemExit(2) from None
         except KeyboardInterrupt as stop:
             print("; ".join(["interrupted", *map(str, stop.args)]), file=sys.stderr)
-            raise SystemExit(130) from None
+            number = stop.number if isinstance(stop, Signalled) else signal.SIGINT
+            raise SystemExit(128 + number) from None
 
     return wrapped

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -39,14 +40,24 @@ PATIENCE = 5.0
 
 
 def wait_for_lock(descriptor: int, *, otherwise: str) -> None:
-    """Locks an open file or folder until it is closed, if the file system supports locks. Raises
-    UserError with the text `otherwise` if another process holds it for PATIENCE seconds."""
+    """Locks an open file or folder until it is closed; where the file system supports no locks,
+    warns once. Raises UserError with the text `otherwise` if another process holds it for PATIENCE
+    seconds."""
     until = time.monotonic() + PATIENCE
-    with suppress(OSError):
+    try:
         while not lock_descriptor(descriptor, blocking=False):
             if time.monotonic() >= until:
                 raise UserError(otherwise)
             time.sleep(0.05)
+    except OSError as error:
+        warn_without_locks(error.strerror)
+
+
+@cache
+def warn_without_locks(reason: str | None) -> None:
+    """Warns, once per reason, that nothing keeps a second process out of a folder."""
+    advice = "do not let two commands write to one folder there"
+    print(f"warning: the file system supports no locks ({reason}): {advice}", file=sys.stderr)
 
 
 def beside(path: Path, name: str) -> Path:
@@ -224,9 +235,10 @@ def folder_for(folder: Path, *, made: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def all_or_nothing(folder: Path) -> Iterator[None]:
-    """If the block raises, removes all that is new in the folder. Others must not write to it."""
-    before = {*folder.iterdir()}
+def all_or_nothing(folder: Path, *also: Path) -> Iterator[None]:
+    """If the block raises, removes all that is new in the folder, and these files of it. Others
+    must not write to it."""
+    before = {*folder.iterdir()}.difference(also)
     try:
         yield
     except BaseException:

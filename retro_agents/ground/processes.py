@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from retro_agents.ground.errors import UserError
+
 POLL = 0.05
 """Seconds between looks at a process that is running."""
 GRACE = 60.0
 """Seconds to save a checkpoint after SIGTERM; then a process is killed."""
+ALIKE = 10.0
+"""Seconds in which torchrun's first process has failed like the others, see `first_one_speaks`."""
 ENDS = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGHUP]
 """Signals that end a process: from a cluster whose time is up, or a terminal that is closed."""
 
@@ -68,6 +72,23 @@ def ended(
         assert process.stdin is not None
         process.stdin.close()
     return process.returncode, used.ru_utime + used.ru_stime
+
+
+def announced() -> int:
+    """The number of processes that torchrun says it has started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE") or 1)
+
+
+@contextlib.contextmanager
+def first_one_speaks() -> Iterator[None]:
+    """Delays a UserError that all processes of a run raise alike in all but the first: torchrun
+    ends these, before they say the same, when the first has ended."""
+    try:
+        yield
+    except UserError:
+        if os.environ.get("RANK", "0") != "0":
+            time.sleep(ALIKE)
+        raise
 
 
 def hold_leash(leave: Callable[[], None]) -> None:

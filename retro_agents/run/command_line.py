@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from retro_agents.ground.errors import UserError, need
 from retro_agents.ground.files import complete_checkpoints
 from retro_agents.ground.names import nearest_text
+from retro_agents.ground.processes import first_one_speaks
 from retro_agents.run.config import flat, from_dict, preset_names, read_file, to_dict
 from retro_agents.run.fields import NOTHING, fields, flag_of, flag_with, is_on, places, required
 from retro_agents.run.flags import Words
@@ -55,6 +56,7 @@ def parse_command(
     return check_needs(_with_flags(cls, words, defaults))
 
 
+@first_one_speaks()
 def load_run_config(
     cls: type[T], argv: Sequence[str] | None = None, *, presets: Path, command: str
 ) -> T:
@@ -62,6 +64,8 @@ def load_run_config(
 
     A resumed run keeps its own config, except where flags or a file change it. Raises UserError
     also for a preset, which would replace all of it, and for a field that only a new run may set.
+    With auto_resume, a run that has a checkpoint is resumed; the words are those it began with, so
+    its preset is among them.
     """
     argv = sys.argv[1:] if argv is None else argv
     words = Words(cls, argv, command=command, presets=preset_names(presets), files=True)
@@ -69,9 +73,14 @@ def load_run_config(
     given = {**words.in_file, **words.given}
     run_dir = Path(str(given.get("run_dir", flat(to_dict(cls())).get("run_dir"))))
     own = run_dir / "config.json"
+    repeated = given.get("auto_resume") and not given.get("resume")
+    if repeated and complete_checkpoints(run_dir / "checkpoints"):
+        for words_of in (words.in_file, words.given):
+            words_of.pop("auto_resume", None)
+        given["resume"] = words.given["resume"] = True
     if not given.get("resume") or not own.is_file():
         return check_needs(_loaded(cls, words, presets))
-    if words.preset is not None:
+    if words.preset is not None and not repeated:
         raise UserError(
             f"--preset {words.preset} is for the start of a run: to resume with another setting, "
             "give it as a flag or in a file for --config"
@@ -86,7 +95,8 @@ def load_run_config(
             f"{run_dir} learned on {kept.get('levels')}, and the given levels are of other games, "
             f"which have no {strange[0]}: leave out --levels, or begin another run"
         )
-    config = check_needs(_with_flags(cls, words, kept | words.in_file))
+    changed = _preset(cls, words, presets) | words.in_file
+    config = check_needs(_with_flags(cls, words, kept | changed))
     now = flat(to_dict(config))
     for name in fields(config, "start"):
         if name in kept and now[name] != kept[name]:
@@ -118,20 +128,28 @@ def _loaded(
     cls: type[T], words: Words, presets: Path | None, *, defaults: Mapping[str, Any] = NOTHING
 ) -> T:
     """`cls` from defaults, then the preset and the file that the words name, then flags."""
-    values, name = dict(defaults), words.preset
-    if name is not None:
-        names = preset_names(presets)
-        if presets is None or name not in names:
-            raise UserError(f"unknown preset {name!r}; {nearest_text(name, names)}")
-        values |= read_file(presets / f"{name}.yaml", what=f"preset {name!r}")
-        here = places(cls, values | words.levels())
-        strange = [key for key in places(cls, values) if key in values and key not in here]
-        if strange:
-            raise UserError(
-                f"preset {name!r} is not for --levels {words.given['levels']}, which have no "
-                f"{strange[0]}: give other levels, or another preset"
-            )
+    values = {**defaults, **_preset(cls, words, presets, defaults=defaults)}
     return _with_flags(cls, words, values | words.in_file)
+
+
+def _preset(
+    cls: type, words: Words, presets: Path | None, *, defaults: Mapping[str, Any] = NOTHING
+) -> dict[str, Any]:
+    """The values of the preset that the words name; {} without one."""
+    if (name := words.preset) is None:
+        return {}
+    names = preset_names(presets)
+    if presets is None or name not in names:
+        raise UserError(f"unknown preset {name!r}; {nearest_text(name, names)}")
+    found = read_file(presets / f"{name}.yaml", what=f"preset {name!r}")
+    values = {**defaults, **found}
+    here = places(cls, values | words.levels())
+    if strange := [key for key in places(cls, values) if key in values and key not in here]:
+        raise UserError(
+            f"preset {name!r} is not for --levels {words.given['levels']}, which have no "
+            f"{strange[0]}: give other levels, or another preset"
+        )
+    return found
 
 
 def _with_flags(cls: type[T], words: Words, values: Mapping[str, Any]) -> T:

@@ -17,12 +17,15 @@ from torch import Tensor, nn
 
 from retro_agents.ground.device import prepare_device
 from retro_agents.ground.errors import UserError
+from retro_agents.ground.processes import announced
 
 PATIENCE = timedelta(days=1)
 """Time that processes wait for rank 0, which alone evaluates, films and saves. PyTorch's own
-is 10 minutes on GPUs and 30 on CPUs."""
-LOST = ("closed by peer", "reset by peer", "Broken pipe")
-"""Parts of gloo's messages about a process that has ended."""
+is 10 minutes on GPUs and 30 on CPUs. One that has ended is noticed at once, see LOST."""
+LOST = ("closed by peer", "reset by peer", "Broken pipe", "ncclRemoteError")
+"""Parts of gloo's and NCCL's messages about a process that has ended."""
+STARTED = ("RANK", "MASTER_ADDR", "MASTER_PORT")
+"""What torchrun sets beside WORLD_SIZE."""
 
 
 @contextlib.contextmanager
@@ -95,19 +98,25 @@ def joined(device: str) -> Iterator[str]:
     """Join the group that torchrun announced, if any -> the device of this process.
 
     device: as in configs; CUDA, requested or chosen, becomes this process's own device.
-    NCCL joins GPUs, gloo CPUs. Raises UserError if there are fewer GPUs than processes.
+    NCCL joins GPUs, gloo CPUs. Raises UserError if there are fewer GPUs than processes, or if
+    something else than torchrun has set WORLD_SIZE.
 
     PyTorch's optimisers import torch.distributed.nn, whose functions use the current group as a
     default. That would keep this group alive after its end, and sometimes its threads would abort a
     process at exit. So the module is imported before the group exists.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if (size := announced()) == 1:
         yield device
         return
     on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
     if on_gpu:
         device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
         torch.cuda.set_device(prepare_device(device))
+    if missing := [name for name in STARTED if name not in os.environ]:
+        raise UserError(
+            f"WORLD_SIZE is {size}, but {missing[0]} is not set: unset WORLD_SIZE for one process, "
+            "or start with torchrun"
+        )
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=PATIENCE)
     try:
         yield device

@@ -39,8 +39,9 @@ def set_aside(error: Damaged) -> None:
     folder = error.folder
     if folder is not None and not folder.exists():
         return  # another process of the run set it aside
+    reason = str(error).rpartition("; use ")[0]  # without what is done here
     if folder is None or len(there := complete_checkpoints(folder.parent)) < 2:
-        raise error
+        raise damage(reason, folder) if folder and reason else error
     aside = folder.with_name(folder.name + DAMAGED)
     shutil.rmtree(aside, ignore_errors=True)
     try:
@@ -49,5 +50,4 @@ def set_aside(error: Damaged) -> None:
         return
     except OSError as failed:
         raise unwritable(aside, failed) from None
-    reason = str(error).rpartition("; use ")[0] or error  # that is done here
-    print(f"warning: {reason}; resuming from {there[-2].name}", file=sys.stderr)
+    print(f"warning: {reason or error}; resuming from {there[-2].name}", file=sys.stderr)

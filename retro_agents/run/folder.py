@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, final
 
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import Signalled, UserError
 from retro_agents.ground.files import (
     all_or_nothing,
     complete_checkpoints,
@@ -26,12 +26,18 @@ from retro_agents.ground.processes import ENDS, handling
 from retro_agents.ground.progress import Progress
 from retro_agents.run.config import to_dict
 from retro_agents.run.metrics import EpisodeLog, Metrics
-from retro_agents.run.provenance import recorded
+from retro_agents.run.provenance import program, recorded
 
 RESUME = "resume it: --resume, and no --preset"
 """What else a user can do if a folder already holds a run."""
 MORE = "give a larger --timesteps"
 """What a user can do about a run that has taken all its steps."""
+
+LOCK = ".lock"
+"""The file in a run's folder that `alone_on_all_hosts` locks."""
+BUSY = (
+    "another process writes to the run in {}: wait for its end, stop it, or give another --run-dir"
+)
 
 
 @final
@@ -55,13 +61,21 @@ class RunFolder:
         run.write_config(config)
         return run
 
-    def check_free(self, *, instead: str = RESUME) -> None:
-        """Raises UserError if the folder already holds a run, or anything else of a user's."""
+    def check_free(self, *, instead: str = RESUME, anew: bool = False) -> None:
+        """Raises UserError if the folder already holds a run, or anything else of a user's. anew:
+        unless the run has ended and saved no checkpoint, so that it can begin anew."""
         held = held_by(self.path)
         if held == "a run":
             if not self.has_checkpoint:
-                with alone_in(self.path):  # otherwise it runs, and has saved nothing yet
-                    instead = "delete this one, which saved no checkpoint"
+                # Otherwise it runs, and has saved nothing yet.
+                file = (self.path / LOCK).exists()
+                elsewhere = alone_on_all_hosts(self.path) if file else nullcontext()
+                with alone_in(self.path), elsewhere:
+                    if not self.has_checkpoint:  # nor while this waited
+                        if anew:
+                            return
+                        instead = "delete this one, which saved no checkpoint"
+            instead = "repeat the command" if anew else instead  # it has saved one meanwhile
             raise UserError(
                 f"run folder {self.path} already holds a run; give another --run-dir, or {instead}"
             )
@@ -94,8 +108,10 @@ class RunFolder:
     def write_config(self, config: Any) -> None:
         """Writes a dataclass or a dictionary to config.json. Raises UserError if it cannot."""
         values = config if isinstance(config, dict) else to_dict(config)
-        if "run" in values:  # --resume is about one start, and not a setting
-            values = {**values, "run": {**values["run"], "resume": False}}
+        if "run" in values:  # these are about one start, and no settings
+            run = values["run"]
+            starts = dict.fromkeys({"resume", "auto_resume"} & run.keys(), False)
+            values = {**values, "run": {**run, **starts}}
         write_json(self.path / "config.json", values)
 
 
@@ -109,15 +125,30 @@ class Reports(NamedTuple):
 
 @contextmanager
 def alone_in(folder: Path, *, otherwise: str = "") -> Iterator[int]:
-    """Keeps other processes from writing to a folder. Yields the lock's descriptor. Raises
-    UserError if one does: `otherwise`, or what to do about a run."""
-    busy = f"another process writes to the run in {folder}: wait for its end, stop it, "
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        wait_for_lock(lock, otherwise=otherwise or f"{busy}or give another --run-dir")
+    """Keeps other processes of this machine from writing to a folder. Yields the lock's descriptor.
+    Raises UserError if one does: `otherwise`, or what to do about a run."""
+    with locked(os.open(folder, os.O_RDONLY), otherwise=otherwise or BUSY.format(folder)) as lock:
         yield lock
+
+
+@contextmanager
+def alone_on_all_hosts(folder: Path) -> Iterator[None]:
+    """Keeps processes of other machines from writing to a run, as `alone_in` does here: NFS passes
+    locks of files to its server, but not those of folders."""
+    with writing(folder):
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    with locked(lock, otherwise=BUSY.format(folder)):
+        yield
+
+
+@contextmanager
+def locked(descriptor: int, *, otherwise: str) -> Iterator[int]:
+    """Locks what was opened, as `wait_for_lock` does, and closes it at the end."""
+    try:
+        wait_for_lock(descriptor, otherwise=otherwise)
+        yield descriptor
     finally:
-        os.close(lock)
+        os.close(descriptor)
 
 
 @contextmanager
@@ -138,16 +169,20 @@ def reports(
     *,
     env_steps: int,
     learns_from: Callable[[], str] = str,
+    **where: Any,
 ) -> Iterator[Reports]:
     """Opens what a run writes: a new one, or one that is resumed after `env_steps`. Raises
-    UserError as `RunFolder` does. learns_from: `RunState.learns_from`, asked at the end."""
-    path, new = Path(run_dir), not config.run.resume
-    start = None if new else env_steps
-    RunFolder(path).check_free() if new else RunFolder.open(path)
+    UserError as `RunFolder` does. learns_from: `RunState.learns_from`, asked at the end. where: it
+    runs, for `recorded`."""
+    path, new, anew = Path(run_dir), not config.run.resume, config.run.auto_resume
+    RunFolder(path).check_free(anew=anew) if new else RunFolder.open(path)
     with ExitStack() as opened:
         with folder_for(path):
             opened.enter_context(alone_in(path))
-            with all_or_nothing(path) if new else nullcontext():
+            opened.enter_context(alone_on_all_hosts(path))
+            new = new and not (anew and held_by(path))  # what saved nothing is resumed at step 0
+            start = None if new else env_steps
+            with all_or_nothing(path, path / LOCK) if new else nullcontext():
                 folder = RunFolder.create(path, config) if new else RunFolder.open(path)
                 folder.check_newest(env_steps)  # before the tables are cut to that
                 episodes = opened.enter_context(EpisodeLog(path, resume_step=start))
@@ -160,7 +195,7 @@ def reports(
                     rollout=episodes.rollout,
                 )
                 opened.enter_context(metrics)
-                opened.enter_context(recorded(path, name, env_steps=env_steps))
+                opened.enter_context(recorded(path, name, env_steps=env_steps, **where))
         if not new:
             folder.write_config(config)
         with Progress(config.run.timesteps, name, start=env_steps) as progress:
@@ -175,16 +210,15 @@ def reports(
 
 @contextmanager
 def interruptible(
-    path: Path | str, *, rank: int = 0, size: int = 1, hint: str = ""
+    path: Path | str, *, rank: int = 0, hint: str = ""
 ) -> Iterator[Callable[[], bool]]:
     """Yields a function that says whether the loop should end and save a checkpoint: after Ctrl-C,
     SIGTERM (as from a cluster whose time is up) or SIGHUP (as from a terminal that is closed, which
-    sends it twice). A Ctrl-C after that ends the run at once. When it has ended after a signal, a
-    KeyboardInterrupt says how to resume.
+    sends it twice). A Ctrl-C after that ends the run at once. When it has ended after a signal,
+    Signalled says how to resume.
 
-    rank, size: in a run of several processes only rank 0 reacts to Ctrl-C; the others ignore it and
-    stop when rank 0 does. The other signals stop all of them at once, without a checkpoint. hint:
-    what to do with the checkpoint if --resume does not apply to it.
+    rank: in a run of several processes only rank 0 reacts; the others ignore these signals and stop
+    when rank 0 does. hint: what to do with the checkpoint if --resume does not apply to it.
     """
     signals: list[int] = []
 
@@ -198,18 +232,16 @@ def interruptible(
         with suppress(RuntimeError):  # the signal has interrupted a write to this very stream
             print(text, file=sys.stderr)
 
-    with handling(press, [signal.SIGINT, *(ENDS if size == 1 else [])]):
+    with handling(press, [signal.SIGINT, *ENDS]):
         try:
             yield lambda: bool(signals)
             if signals:
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
-            if not RunFolder(Path(path)).has_checkpoint:
-                raise
-            program = f"{sys.argv[0]} " if sys.argv[0].startswith("retro-agents ") else ""
-            advice = f"{program}--run-dir {quote(str(path))} --resume"
-            advice += " continues from the last checkpoint"
-            raise KeyboardInterrupt(hint or advice) from None
+            advice = f"{program()} --run-dir {quote(str(path))} --resume continues from the last "
+            said = [hint or f"{advice}checkpoint"] * RunFolder(Path(path)).has_checkpoint
+            number = signals[0] if signals else signal.SIGINT
+            raise Signalled(*said, number=number) from None
 
 
 def numbered_folder(parent: Path | str, name: str) -> Path:

@@ -59,7 +59,9 @@ def damage(text: str, folder: Path) -> Damaged:
     """The error for a damaged checkpoint, with what to use instead of it."""
     there = complete_checkpoints(folder.parent)
     before = there[: there.index(folder)] if folder in there else []
-    instead = f"the one before it, {before[-1]}" if before else "another checkpoint"
+    only = there == [folder] and folder.parent.name == "checkpoints"
+    other = "another run: this one has no other checkpoint" if only else "another checkpoint"
+    instead = f"the one before it, {before[-1]}" if before else other
     return Damaged(f"{text}; use {instead}", folder)
 
 

@@ -1,12 +1,12 @@
 """Where a run comes from: provenance.json in its folder, with an entry for each start."""
 
 import json
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from retro_agents.ground.errors import UserError
@@ -30,19 +30,32 @@ def read(run_dir: Path) -> list[dict[str, Any]]:
     return []
 
 
+def program() -> str:
+    """What starts this program, such as `python -m ppo2.train` or `retro-agents train ppo2`."""
+    if sys.argv[0].startswith("retro-agents "):
+        return sys.argv[0]
+    path = Path(sys.argv[0]).resolve()
+    names = [path.stem]
+    for folder in path.parents:
+        if not (folder / "__init__.py").is_file():
+            break
+        names.insert(0, folder.name)
+    return f"python -m {'.'.join(names)}" if names[1:] else f"python {quote(path.name)}"
+
+
 @contextmanager
-def recorded(run_dir: Path, agent: str, *, env_steps: int) -> Iterator[None]:
+def recorded(run_dir: Path, agent: str, *, env_steps: int, **where: Any) -> Iterator[None]:
     """Adds an entry for this start, and its end when the context ends; a killed run has no end.
 
-    env_steps: of the checkpoint that the run resumes from, or 0. Raises UserError if the file
-    cannot be written at the start.
+    env_steps: of the checkpoint that the run resumes from, or 0. where: it runs: its device, and
+    the number of its processes. Raises UserError if the file cannot be written at the start.
     """
     entries = read(run_dir)
     entry: dict[str, Any] = {
         "agent": agent,
         "from_step": env_steps,
-        # `retro-agents train ppo2` is one word of sys.argv.
-        "command": shlex.join([*Path(sys.argv[0]).name.split(), *sys.argv[1:]]),
+        "command": " ".join([program(), *map(quote, sys.argv[1:])]),
+        **where,
         "version": installed("retro-contest-agents"),
         "commit": commit(),  # with + if files differ from it
         "machine": machine(),

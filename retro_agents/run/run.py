@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import OnCheckpoint
 from retro_agents.ground.errors import Damaged, Diverged, UserError
+from retro_agents.ground.processes import announced, first_one_speaks
 from retro_agents.run.checkpoint import Checkpoint, load_to_resume
 from retro_agents.run.distrust import reading, set_aside
 from retro_agents.run.diverged import check_metrics
@@ -113,7 +114,18 @@ class Run:
         after each checkpoint, by rank 0."""
         self.training, self.envs, self.folder = training, envs, Path(run_dir)
         self.judge, self.on_checkpoint = judge, on_checkpoint
+        with first_one_speaks():
+            if training.size == 1 and announced() > 1:
+                raise UserError(
+                    f"WORLD_SIZE is {announced()}, but {training.name} trains in one process: "
+                    "start it without torchrun, or unset WORLD_SIZE"
+                )
         resumes = training.config.run.resume
+        if training.any(resumes) and not resumes:
+            raise UserError(
+                f"other processes of this run resume it, but {run_dir} holds no checkpoint here: "
+                "give one folder that all machines share"
+            )
         self.obs: Any = restored(training, run_dir, envs) if resumes else training.start(init, envs)
         """The first observations to act on, or None, see `RunState.start`."""
         self.saved_steps = -1
@@ -133,9 +145,11 @@ class Run:
                     training.name,
                     env_steps=training.env_steps,
                     learns_from=lambda: training.learns_from,
+                    device=str(getattr(training.agent, "device", training.config.run.device)),
+                    processes=training.size,
                 )
                 self.reports = stack.enter_context(own)
-            stop = interruptible(self.folder, rank=training.rank, size=training.size)
+            stop = interruptible(self.folder, rank=training.rank)
             self.interrupted = stack.enter_context(stop)
             stack.push(self._end)
             self._stack = stack.pop_all()

@@ -41,6 +41,16 @@ class RunSettings:
     resume: bool = field(False, "launch", "contest", common=True)
     """Resume from the last checkpoint in run_dir with the run's own settings; further flags change
     them (a larger timesteps prolongs the run)."""
+    auto_resume: bool = field(
+        False,
+        "launch",
+        "contest",
+        common=True,
+        other_names=("resume_if_exists", "autoresume"),
+        without="resume",
+    )
+    """Resume if the run in run_dir has a checkpoint, otherwise begin it: one command for a job that
+    may be stopped and started again. It repeats the preset and flags of the beginning."""
     init: str = start("", "checkpoint", "contest", common=True, other_names=("checkpoint",))
     """Checkpoint, run folder or shipped agent's name (rainbow, ppo2) whose weights the run starts
     from. Its settings are not copied: give the same preset and flags."""

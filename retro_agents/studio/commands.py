@@ -33,7 +33,8 @@ def commands(run: Path, agent: str, begun: str, *, saved: bool) -> dict[str, str
         "Draw its curve": ["retro-agents", "plot", here],
         "Export its net": ["retro-agents", "export", here, "--onnx", f"{run.name}.onnx"],
     }
-    without = {"Resume it"} if not agent or begun.startswith("clone.py") else set()
+    cloned = f"{agent}.clone" in words["Started with"][:3]
+    without = {"Resume it"} if not agent or cloned else set()
     without |= {"Watch it in a window"} if kind else set()
     without |= {"Export its net"} if agent == "jerk" else set()
     without |= set() if saved else NEED_NETS

@@ -33,6 +33,8 @@ from retro_agents.studio.writers import locks, writer_of
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LOG = "output.txt"
 """The file in a run's folder for what it prints."""
+FINE = (None, 0, 129, 130, 143)
+"""Exit codes of what runs, is done, or was ended by SIGHUP, Ctrl-C or SIGTERM."""
 
 
 class Wanted(msgspec.Struct, forbid_unknown_fields=True, tag="run"):
@@ -175,7 +177,7 @@ class Started:
         """What ended with an error, is there still and was not resumed -> the last line that it
         printed."""
         for name, process in [*self._processes.items()]:
-            if name not in self._failures and (code := process.poll()) not in (None, 0, 130):
+            if name not in self._failures and (code := process.poll()) not in FINE:
                 self._failures[name] = "it ended with an error"  # while a disk does not answer
                 line = last_line(self.root / name / LOG)
                 killed = f"it was killed by signal {-code}; its last line: {line}"

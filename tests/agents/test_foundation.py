@@ -69,7 +69,7 @@ def test_a_stopped_run_resumes_exactly_and_saves_where_it_is_told_to_stop(
         train("tally", tmp_path / "parts", *every, envs=envs)
     if number:
         again = f"retro-agents train tally --run-dir {tmp_path / 'parts'} --resume continues"
-        assert again in str(stop.value.args)
+        assert again in str(stop.value.args) and stop.value.number == number
         assert "saving a checkpoint" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

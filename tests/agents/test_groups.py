@@ -1,11 +1,14 @@
 """Runs of several processes, of the agents that know them; one of them under torchrun."""
 
+import signal
 import sys
 
 import numpy as np
+import pytest
 
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.metrics import read_columns
+from retro_agents.run.provenance import read
 from tests.agents.tiny import main
 from tests.games.procgen.conftest import needs_procgen
 from tests.runs import in_two_processes, interrupted
@@ -67,10 +70,15 @@ def test_run_of_one_process_goes_on_in_two_and_in_one_again(tmp_path):
     assert_equal_runs(tmp_path / "whole", parts, episodes=16)
 
 
-def test_ctrl_c_in_two_processes_saves_a_checkpoint(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_torchrun_saves_a_checkpoint(number, tmp_path):
     flags = [*PPO2, "--timesteps", "1000000", "--checkpoint-every", "0"]
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
     command = [sys.executable, *launch, "ppo2.train", *flags, "--run-dir", str(tmp_path)]
-    said = interrupted(command, tmp_path)
-    assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
+    said = interrupted(command, tmp_path, number=number)
+    assert "saving a checkpoint" in said
+    assert f"python -m ppo2.train --run-dir {tmp_path} --resume continues from the last" in said
+    (start,) = read(tmp_path)
+    assert (start["device"], start["processes"]) == ("cpu", 2)
+    assert start["command"].startswith("python -m ppo2.train --levels ")
     assert load_checkpoint(tmp_path).counters["env_steps"] > 0

@@ -213,6 +213,25 @@ def test_a_stopped_run_resumes_exactly(agent, flags, tmp_path):
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
 
 
+@pytest.mark.parametrize("agent", AGENTS)
+def test_one_command_begins_and_resumes_a_run_and_begins_one_anew_that_saved_nothing(
+    agent, tmp_path
+):
+    longer = ["--timesteps", 420 if agent == "es" else 90]
+    begun, same, unsaved = folders = [tmp_path / name for name in ("begun", "same", "unsaved")]
+    commands = [words(agent, "--auto-resume", "--run-dir", folder) for folder in folders]
+    main(agent, commands[0])
+    for copy in (same, unsaved):
+        shutil.copytree(begun, copy)
+    for later in ("checkpoints", "replay"):  # JERK writes the latter after the first checkpoint
+        shutil.rmtree(unsaved / later, ignore_errors=True)
+    main(agent, commands[2])
+    assert_same_run(unsaved, begun)
+    main(agent, [*commands[0], *longer])
+    main(agent, ["--resume", "--run-dir", same, *longer])
+    assert_same_run(begun, same)
+
+
 @pytest.mark.parametrize("agent", ["tally", "rainbow"])
 def test_a_killed_run_resumes_exactly(agent, tmp_path):
     """By their commands, on levels of the game."""

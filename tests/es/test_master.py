@@ -1,4 +1,5 @@
 import os
+import signal
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from es.mpi import Agreed, World, agreeing, check_starter
-from es.train import main
+from es.train import main, train_in_world
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from tests.es.mpirun import MPIRUN, finished, mpirun, needs_mpirun
@@ -89,16 +90,25 @@ def test_error_in_one_process_ends_those_that_wait_for_it(rank, error, code, say
 
 
 @needs_mpirun
-def test_ctrl_c_saves_a_checkpoint_and_ends_all_processes(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_a_checkpoint_and_ends_all_processes(number, tmp_path):
     words = (
         *("--levels", "BrambleWood.Act1", "--num-envs", "2", "--pairs", "2", "--timesteps", "9e9"),
         *("--init", "", "--encoder", "data-efficient", "--hidden", "8", "--episode-steps", "9"),
         *("--image-height", "36", "--image-width", "36", "--run-dir", str(tmp_path)),
     )
-    said = interrupted(mpirun(2, "es/master.py", *words), tmp_path)
+    said = interrupted(mpirun(2, "es/master.py", *words), tmp_path, number=number)
     assert "saving a checkpoint" in said and "--resume continues from the last checkpoint" in said
     assert "Traceback" not in said
     assert load_checkpoint(tmp_path).counters["generation"] > 0
+
+
+def test_machines_that_do_not_share_the_runs_folder_do_not_begin_what_others_resume(tmp_path):
+    world = World()
+    world.exchange = lambda sent, **_: [sent, b"\1"] if sent == b"\0" else [sent]  # one resumes
+    with pytest.raises(UserError, match="only some of the machines have a checkpoint in"):
+        train_in_world(["--auto-resume", "--num-envs", "1", "--run-dir", str(tmp_path)], world)
+    assert not any(tmp_path.iterdir())
 
 
 def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch, refused):

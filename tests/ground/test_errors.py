@@ -1,10 +1,11 @@
 import errno
 import importlib
+import signal
 import sys
 
 import pytest
 
-from retro_agents.ground.errors import UserError, command
+from retro_agents.ground.errors import Signalled, UserError, command
 
 FILES = "no more files may be opened (ulimit -n): raise that limit, or give fewer --num-envs"
 
@@ -15,6 +16,7 @@ FILES = "no more files may be opened (ulimit -n): raise that limit, or give fewe
         (UserError("no such level"), 2, "error: no such level\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (KeyboardInterrupt("--resume goes on"), 130, "interrupted; --resume goes on\n"),
+        (Signalled(number=signal.SIGTERM), 143, "interrupted\n"),
         (KeyError("our own bug"), None, ""),  # keeps its traceback
         (OSError(errno.EMFILE, "Too many open files"), 2, f"error: {FILES}\n"),
         (PermissionError(errno.EACCES, "No", "/x"), 2, "error: /x: No; give another place"),

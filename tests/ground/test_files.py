@@ -38,15 +38,23 @@ def test_a_file_is_as_it_was_when_its_writer_is_stopped(tmp_path, monkeypatch):
     assert path.read_text() == "newer" and [*tmp_path.iterdir()] == [path]
 
 
-def test_a_lock_is_waited_for_and_left_where_the_file_system_has_none(tmp_path, monkeypatch):
+def test_a_lock_is_waited_for_and_left_where_the_file_system_has_none(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(files, "PATIENCE", 0.0)
     path = tmp_path / "lock"
     with path.open("w") as one, path.open("w") as other:
         wait_for_lock(one.fileno(), otherwise="held")
         with pytest.raises(UserError, match="held"):
             wait_for_lock(other.fileno(), otherwise="held")
-        monkeypatch.setattr(files, "lock_descriptor", Mock(side_effect=OSError))
-        wait_for_lock(other.fileno(), otherwise="held")
+        none = OSError(errno.ENOSYS, "Function not implemented")
+        monkeypatch.setattr(files, "lock_descriptor", Mock(side_effect=none))
+        files.warn_without_locks.cache_clear()
+        for _ in range(2):
+            wait_for_lock(other.fileno(), otherwise="held")
+    said = "warning: the file system supports no locks (Function not implemented): do not let"
+    warned = capsys.readouterr().err
+    assert warned.startswith(said) and warned.count("\n") == 1
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path):

@@ -390,6 +390,14 @@ def test_the_one_before_a_damaged_checkpoint_is_so_by_its_step(tmp_path):
         load_checkpoint(tmp_path)
 
 
+def test_that_a_damaged_checkpoint_is_the_only_one_of_its_run_is_said(tmp_path):
+    for name in ("net.safetensors", "frames.npy.zst"):
+        file = save(tmp_path / name / "checkpoints", 10) / name
+        file.write_bytes(bytes(file.stat().st_size))
+        with pytest.raises(Damaged, match=r"; use another run: this one has no other checkpoint$"):
+            load_to_resume(tmp_path / name)
+
+
 def test_the_amount_of_what_is_only_switched_may_change(tmp_path):
     config = replaced(PPO2Config(), self_imitation=0.5)
     saved = load_checkpoint(save(tmp_path, 10, config=to_dict(config)))

@@ -311,6 +311,26 @@ def test_a_preset_is_not_for_a_resumed_run(presets, begun):
     assert resume(presets, "--preset", "empty") == Trained()
 
 
+def test_a_command_that_is_repeated_begins_a_run_and_then_resumes_it(presets, begun):
+    (presets / "quarters.yaml").write_text("parts: 4\n")
+    words = ("--run-dir", begun, "--auto-resume", "--seed", "0")
+    with pytest.raises(UserError, match="--auto-resume has no effect with --resume: leave one"):
+        resume(presets, *words, "--resume")
+    words += ("--preset", "quarters")
+    first = resume(presets, *words, "--steps", "8")
+    assert first.run.auto_resume and not first.run.resume  # nothing is saved yet
+    (Path(begun) / "checkpoints/step-000000004").mkdir()
+    (Path(begun) / "checkpoints/step-000000004/meta.json").touch()
+    assert resume(presets, *words) == resume(presets, "--run-dir", begun, "--resume")
+    for more, said in (
+        ("--seed 4", "--seed 4 is for the start of a run"),
+        ("--preset quarter", "did you mean 'quarters'"),
+        ("--parts 3", "multiple"),
+    ):
+        with pytest.raises(UserError, match=said):
+            resume(presets, *words, *more.split())
+
+
 @dataclasses.dataclass(frozen=True)
 class Playing(Trained):
     """Whose levels decide on its fields."""

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.distributed import Group, joined
+from retro_agents.run.distributed import STARTED, Group, joined
 from tests.runs import in_two_processes
 
 
@@ -54,9 +54,17 @@ def test_a_process_that_ends_is_one_line_in_the_others(wait):
     in_two_processes(wait_for_one_that_ends, wait)
 
 
+def test_a_number_of_processes_that_torchrun_did_not_set_is_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    said = "WORLD_SIZE is 2, but RANK is not set: unset WORLD_SIZE for one process, or start with"
+    with pytest.raises(UserError, match=said), joined("cpu"):
+        pass
+
+
 def test_processes_wait_for_one_that_evaluates_longer_than_pytorch_lets_them(monkeypatch):
     given = {"timeout": dist.default_pg_timeout}
-    monkeypatch.setenv("WORLD_SIZE", "2")
+    for name in ("WORLD_SIZE", *STARTED):
+        monkeypatch.setenv(name, "2")
     monkeypatch.setattr(dist, "init_process_group", lambda _, **named: given.update(named))
     monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
     with joined("cpu"):

@@ -6,17 +6,20 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
 
 from retro_agents.ground import files
-from retro_agents.ground.errors import UserError
+from retro_agents.ground.errors import Signalled, UserError
 from retro_agents.ground.files import write_json
+from retro_agents.run import folder
 from retro_agents.run.checkpoint import latest_checkpoint
 from retro_agents.run.folder import (
     RunFolder,
     alone_in,
+    alone_on_all_hosts,
     claimed,
     interruptible,
     numbered_folder,
@@ -67,6 +70,22 @@ def test_a_run_is_never_overwritten(tmp_path):
         RunFolder.create(tmp_path / "judged", {"x": 2})
 
 
+def test_a_run_that_saves_while_one_waits_for_it_is_not_to_be_deleted(tmp_path, monkeypatch):
+    run = RunFolder.create(tmp_path, Begun())
+
+    @contextmanager
+    def saves_and_ends(_):
+        write_json(run.checkpoints / "step-000000010/meta.json", {})
+        yield
+
+    monkeypatch.setattr(folder, "alone_in", saves_and_ends)
+    with pytest.raises(UserError, match=r"already holds a run.* resume it: --resume"):
+        run.check_free()
+    (run.checkpoints / "step-000000010/meta.json").unlink()
+    with pytest.raises(UserError, match=r"already holds a run.* or repeat the command"):
+        run.check_free(anew=True)
+
+
 @pytest.mark.parametrize("begun", [False, True])
 def test_who_is_not_alone_in_a_folder_writes_nothing(begun, tmp_path, monkeypatch):
     """Nor is told to delete a run that has saved nothing yet."""
@@ -77,7 +96,9 @@ def test_who_is_not_alone_in_a_folder_writes_nothing(begun, tmp_path, monkeypatc
     config = Begun(RunSettings(resume=begun))
     run = partial(reports, config=config, name="ppo2", env_steps=100 * begun)
     create = partial(RunFolder.create, config=config)
-    holder, others = (run, [run, create]) if begun else (alone_in, [alone_in, claimed, run])
+    again = partial(run, config=Begun(RunSettings(auto_resume=True)))
+    others = [run, again, create] if begun else [alone_in, claimed, run, again]
+    holder = run if begun else alone_in
     with holder(tmp_path):
         before = {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
         for other in others:
@@ -87,12 +108,27 @@ def test_who_is_not_alone_in_a_folder_writes_nothing(begun, tmp_path, monkeypatc
     assert left == before
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_who_is_not_alone_on_all_hosts_writes_nothing(begun, tmp_path, monkeypatch):
+    """Where another host's lock of the folder itself is not seen."""
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    if begun:
+        RunFolder.create(tmp_path, Begun())
+    with alone_on_all_hosts(tmp_path):
+        before = {*tmp_path.rglob("*")}
+        for settings in ({"resume": begun}, {"auto_resume": True}, {}):
+            config, busy = Begun(RunSettings(**settings)), "another process writes to"
+            with pytest.raises(UserError, match=busy):
+                reports(tmp_path, config, "ppo2", env_steps=0).__enter__()
+        assert {*tmp_path.rglob("*")} == before
+
+
 def test_a_run_is_not_gone_on_with_behind_its_newest_checkpoint(tmp_path):
-    folder, saved = RunFolder(tmp_path), tmp_path / "checkpoints" / "step-000000200"
-    folder.check_newest(0)
+    run, saved = RunFolder(tmp_path), tmp_path / "checkpoints" / "step-000000200"
+    run.check_newest(0)
     saved.mkdir(parents=True)
     (saved / "meta.json").touch()
-    folder.check_newest(200)
+    run.check_newest(200)
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "metrics.csv").write_text("step,loss\n150,1\n")
     config = Begun(RunSettings(resume=True))
@@ -113,7 +149,7 @@ def test_open_needs_a_run_and_create_a_writable_place(tmp_path):
 
 
 def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["train.py"])  # which commands replace
+    monkeypatch.setattr("sys.argv", [f"{ROOT}/ppo2/train.py"])  # which commands replace
 
     def said():
         with pytest.raises(KeyboardInterrupt) as stop, interruptible(tmp_path):
@@ -122,16 +158,17 @@ def test_an_interrupt_says_how_a_run_with_a_checkpoint_goes_on(tmp_path, monkeyp
 
     assert said() == ()
     write_json(tmp_path / "checkpoints" / "step-000000010" / "meta.json", {})
-    assert said() == (f"--run-dir {tmp_path} --resume continues from the last checkpoint",)
+    again = f"python -m ppo2.train --run-dir {tmp_path} --resume"
+    assert said() == (f"{again} continues from the last checkpoint",)
 
 
 def test_a_terminal_that_is_closed_signals_twice_and_a_checkpoint_is_saved(tmp_path):
     went_on = False
-    with pytest.raises(KeyboardInterrupt), interruptible(tmp_path) as interrupted:
+    with pytest.raises(Signalled) as stop, interruptible(tmp_path) as interrupted:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGHUP)
         went_on = interrupted()
-    assert went_on
+    assert went_on and stop.value.number == signal.SIGHUP
 
 
 WRITES = """

@@ -5,14 +5,17 @@ import json
 import pytest
 
 from retro_agents.ground.errors import UserError
-from retro_agents.run.provenance import FILE, read, recorded
+from retro_agents.run.provenance import FILE, program, read, recorded
+from tests.runs import ROOT
 
 
 def test_each_start_of_a_run_is_recorded_with_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["/some/folder/train.py", "--run-dir", "my run"])
+    monkeypatch.setattr("sys.argv", [f"{ROOT}/es/master.py", "--run-dir", "my run"])
     with recorded(tmp_path, "tally", env_steps=0):
         (entry,) = read(tmp_path)
-        assert entry["ended"] is None and entry["command"] == "train.py --run-dir 'my run'"
+        assert (
+            entry["ended"] is None and entry["command"] == "python -m es.master --run-dir 'my run'"
+        )
     monkeypatch.setattr("sys.argv", ["retro-agents train tally", "--seed", "1"])
     with pytest.raises(KeyboardInterrupt), recorded(tmp_path, "tally", env_steps=500):
         raise KeyboardInterrupt
@@ -20,6 +23,8 @@ def test_each_start_of_a_run_is_recorded_with_its_end(tmp_path, monkeypatch):
     assert first["ended"] >= first["begun"] and second["ended"]
     assert [first["from_step"], second["from_step"]] == [0, 500]
     assert second["command"] == "retro-agents train tally --seed 1"  # a command of several words
+    monkeypatch.setattr("sys.argv", ["/some/folder/my train.py"])
+    assert program() == "python 'my train.py'"
     assert {"commit", "version", "machine", "numpy", "gymnasium"} <= first.keys()
 
 

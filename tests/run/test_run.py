@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from retro_agents.ground import processes
 from retro_agents.ground.errors import Diverged, UserError
 from retro_agents.run.checkpoint import load_checkpoint, save_checkpoint
 from retro_agents.run.metrics import read_columns
@@ -130,6 +131,26 @@ def test_only_the_first_process_writes_and_judges(tmp_path):
     with Run(training, None, tmp_path / "run", judge=None, on_checkpoint=tell) as run:
         run.after([], {"steps": 1.0})
         run.show(1)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("rank", "waits"), [("0", []), ("1", [processes.ALIKE])])
+def test_processes_of_an_agent_that_trains_in_one_are_refused(rank, waits, tmp_path, monkeypatch):
+    """The others let the first one say so."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", rank)
+    waited = []
+    monkeypatch.setattr(processes.time, "sleep", waited.append)
+    with pytest.raises(UserError, match="WORLD_SIZE is 2, but ppo2 trains in one process"):
+        Run(Counting(), None, tmp_path / "run")
+    assert not (tmp_path / "run").exists() and waited == waits
+
+
+def test_processes_that_do_not_share_their_folder_do_not_begin_what_others_resume(tmp_path):
+    training = Counting(auto_resume=True)
+    training.any = lambda here: True  # that of the others
+    with pytest.raises(UserError, match="give one folder that all machines share"):
+        Run(training, None, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -110,6 +110,15 @@ def test_a_run_that_was_killed_says_so_until_it_is_resumed(tmp_path, watched):
     assert started.failures() == {}
 
 
+@pytest.mark.parametrize("code", [0, 129, 130, 143])
+def test_a_run_that_was_ended_and_saved_is_no_failure(tmp_path, code):
+    make_run(tmp_path / "new")
+    started = app.Studio(tmp_path, tmp_path).started
+    with subprocess.Popen(["sh", "-c", f"exit {code}"]) as process:
+        started._processes["new"] = process
+    assert started.failures() == {}
+
+
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path, refused, monkeypatch):
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("link")
