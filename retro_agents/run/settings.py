@@ -45,7 +45,6 @@ class RunSettings:
         False,
         "launch",
         "contest",
-        common=True,
         other_names=("resume_if_exists", "autoresume"),
         without="resume",
     )
