@@ -37,7 +37,7 @@ SCORES = {
 WIDE = 20.0
 """An axis is logarithmic if its largest value is at least so many times the smallest."""
 WIDEST = 48
-"""Most characters of the levels in a plot's title."""
+"""Most characters of the levels in a plot's title, and of values that are not tilted."""
 LONGEST = 240
 """Most characters of a point's name, which is a folder's."""
 Point = dict[str, str]
@@ -240,7 +240,7 @@ def markdown(rows: Sequence[Scores]) -> str:
 
 def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
     """The score over the first field, with two standard deviations; one line for each combination
-    of the other fields and each kind of score."""
+    of the other fields and each kind of score, or points if the field's values are no numbers."""
     field, *others = rows[0].point
     values = list(dict.fromkeys(row.point[field] for row in rows))
     numbers = [as_number(value) for value in values]
@@ -258,9 +258,11 @@ def draw(rows: Sequence[Scores], out: Path, *, title: str) -> None:
         axes.set_title(title)
         for label, line in lines.items():
             x, y, spread = zip(*sorted(line), strict=True)
-            axes.errorbar(x, y, yerr=spread, label=label or None, marker="o", capsize=3)
+            style = "-" if numeric else ""
+            axes.errorbar(x, y, spread, linestyle=style, label=label or None, marker="o", capsize=3)
         if not numeric:
-            axes.set_xticks(range(len(values)), values)
+            tilted = {"rotation": 30, "ha": "right"} if sum(map(len, values)) > WIDEST else {}
+            axes.set_xticks(range(len(values)), values, **tilted)
         elif min(numbers) > 0.0 and max(numbers) / min(numbers) >= WIDE:
             axes.set_xscale("log")
 
