@@ -26,7 +26,7 @@ def compiled() -> ModuleType:
     vectors, unit = np.ones((2, features), np.float32), np.ones(features, np.float32)
     memory = (vectors, unit, signs, planes, codes, found)
     kernels.sign_code(unit, unit, signs, codes[0])
-    kernels.similar(memory, size, unit, 0, 0)
+    kernels.similar(memory, size, codes[0], 0, 0)
     slots, cosines = np.zeros((1, 1), np.int64), np.zeros((1, 1), np.float32)
     kernels.nearest(memory, size, vectors[:1], 1, 1, slots, cosines)
     return kernels

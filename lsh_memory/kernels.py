@@ -25,9 +25,9 @@ _popcount: Any = intrinsic(_count_bits)
 
 
 @compiled(nogil=True)
-def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
+def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> Floats:
     """Write the code of x [F] relative to centre [F]. signs: ±1 [rounds,n], n a power of two and at
-    least F."""
+    least F. Returns the numbers [n] whose signs the code holds, √n times as large as x's."""
     turned = np.zeros(signs.shape[1], np.float32)
     turned[: len(x)] = x - centre
     for row in range(len(signs)):
@@ -38,6 +38,7 @@ def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
         for bit in range(WORD):
             bits |= np.uint64(turned[WORD * word + bit] > 0.0) << np.uint64(bit)
         code[word] = bits
+    return turned
 
 
 @compiled(nogil=True)
@@ -83,12 +84,10 @@ def nearest(
 
 
 @compiled(nogil=True)
-def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine: int) -> int:
-    """Write to `found` the slots whose first 128 bits differ from those of unit [F] in at most
+def similar(memory: tuple[Any, ...], size: int, code: Codes, coarse: int, fine: int) -> int:
+    """Write to `found` the slots whose first 128 bits differ from those of this code in at most
     `coarse`, and whole codes in at most `fine` bits. Returns their number."""
-    _, centre, signs, planes, codes, found = memory
-    code = np.empty(codes.shape[1], np.uint64)
-    sign_code(unit, centre, signs, code)
+    planes, codes, found = memory[3:]
     count = 0
     for i in range(pass_over(planes, size, code, coarse, found)):
         if difference(codes[found[i]], code) <= fine:

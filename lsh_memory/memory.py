@@ -1,9 +1,10 @@
 """An episodic memory: the actions taken in similar observations, and their returns."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,9 @@ from lsh_memory.plain import Floats, Slots
 from lsh_memory.scan import ScanIndex
 from lsh_memory.storage import CENTRED_AT, Storage
 from lsh_memory.tables import TableIndex
-from retro_agents.ground.ranges import Count, Natural, check
+from retro_agents.ground.errors import UserError
+from retro_agents.ground.files import complete_checkpoints
+from retro_agents.ground.ranges import LARGEST, Count, Natural, NonNegative, check
 from retro_agents.run.config import from_dict
 
 ROUNDING = 1e-6
@@ -30,7 +33,7 @@ class MemoryConfig:
     """Actions are 0 to actions − 1."""
     capacity: Count = 100_000
     """Entries at most; the least recently used one makes room for another."""
-    merge_above: float = 0.9995
+    merge_above: NonNegative = 0.9995
     """Cosine from which an entry with the same action is a near-duplicate; 1: only an equal one;
     above 1: none is."""
     backend: Literal["scan", "tables"] = "scan"
@@ -74,7 +77,10 @@ def squares_of(cosines: Floats) -> Floats:
 
 @final
 class EpisodicMemory:
-    """Stores steps by embedding and finds the nearest. It counts entries merged and evicted."""
+    """Stores steps by embedding and finds the nearest. It counts entries merged and evicted.
+
+    Threads may share it: one at a time adds or searches.
+    """
 
     def __init__(self, config: MemoryConfig) -> None:
         self.config = config
@@ -85,6 +91,13 @@ class EpisodicMemory:
         else:
             self.index = ScanIndex(self.storage, candidates=config.candidates, seed=config.seed)
         self.merged = self.evicted = 0
+        self.lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=threading.Lock())
 
     def __len__(self) -> int:
         return self.storage.size
@@ -93,12 +106,23 @@ class EpisodicMemory:
         """Store one step: embedding [F] of the observation *before* the action, and the return
         from there on. Returns its slot, which for a near-duplicate is that of the earlier entry.
 
-        Raises ValueError for another shape, numbers that are not finite, or an unknown action.
+        Raises ValueError for another shape, numbers that are not finite (or in fp32 would not be),
+        or an unknown action.
         """
         unit = self._units(np.asarray(embedding)[None])[0]
+        self._check(action, return_to_go)
+        with self.lock:
+            return self._add(unit, action, return_to_go)
+
+    def _check(self, action: int, return_to_go: float) -> None:
         known = 0 <= action < self.config.actions and action == int(action)
-        if not known or not np.isfinite(return_to_go):
-            raise ValueError(f"action {action}, return {return_to_go} cannot be stored")
+        if not known or not abs(return_to_go) <= LARGEST:
+            raise ValueError(
+                f"action {action}, return {return_to_go} cannot be stored: expected an action from "
+                f"0 to {self.config.actions - 1}, and a return within ±{LARGEST:g}"
+            )
+
+    def _add(self, unit: Floats, action: int, return_to_go: float) -> int:
         storage = self.storage
         if self.config.merge_above <= 1.0:
             least = min(self.config.merge_above, 1.0 - ROUNDING)
@@ -119,9 +143,15 @@ class EpisodicMemory:
         return slot
 
     def add_batch(self, embeddings: ArrayLike, actions: ArrayLike, returns: ArrayLike) -> Slots:
-        """`add` for each row in turn: embeddings [B,F], actions [B], returns [B] -> slots [B]."""
+        """`add` for each row in turn: embeddings [B,F], actions [B], returns [B] -> slots [B]. If a
+        row cannot be stored, none is."""
+        rows = np.asarray(embeddings)
         plain = (np.asarray(column).tolist() for column in (actions, returns))
-        steps = zip(np.asarray(embeddings), *plain, strict=True)
+        steps = list(zip(rows, *plain, strict=True))
+        if steps:
+            self._units(rows)
+        for _, action, return_to_go in steps:
+            self._check(action, return_to_go)
         return np.array([self.add(*step) for step in steps], np.int64)
 
     def query(self, embedding: ArrayLike, k: int = 10) -> Neighbours:
@@ -132,14 +162,16 @@ class EpisodicMemory:
         return Neighbours(**{name: row[0][there] for name, row in vars(rows).items()})
 
     def query_batch(self, embeddings: ArrayLike, k: int = 10) -> Neighbours:
-        """`query` for each row [B,F]."""
+        """`query` for each row [B,F]. A k above the capacity counts as the capacity."""
         if k < 1:
             raise ValueError(f"k is {k}, expected at least 1")
-        slots, cosines = self.index.nearest(self._units(np.asarray(embeddings)), k)
-        there = slots >= 0
-        self.storage.touch(slots[there])
-        actions = np.where(there, self.storage.actions[slots], -1).astype(np.int32)
-        returns = np.where(there, self.storage.returns[slots], np.nan).astype(np.float32)
+        units = self._units(np.asarray(embeddings))
+        with self.lock:
+            slots, cosines = self.index.nearest(units, min(k, self.config.capacity))
+            there = slots >= 0
+            self.storage.touch(slots[there])
+            actions = np.where(there, self.storage.actions[slots], -1).astype(np.int32)
+            returns = np.where(there, self.storage.returns[slots], np.nan).astype(np.float32)
         return Neighbours(slots, cosines, actions, returns)
 
     def action_values_batch(
@@ -151,9 +183,7 @@ class EpisodicMemory:
         Distances d are between vectors of length 1, so opposite ones are 2 apart. The weight of an
         entry is 1 / (d² + δ), δ = 0.001. Source: Pritzel et al., arXiv:1703.01988, eq. 5.
         """
-        near = self.query_batch(embeddings, k)
-        squares = squares_of(near.cosines)
-        counts = (near.slots >= 0) & (squares <= within**2)
+        near, squares, counts = self._near(embeddings, k, within)
         kernel = np.where(counts, 1.0 / (squares + KERNEL_DELTA), 0.0)
         chosen = near.actions[:, None, :] == np.arange(self.config.actions)[:, None]  # [B,A,K]
         weights = (chosen * kernel[:, None]).sum(axis=2)
@@ -177,12 +207,21 @@ class EpisodicMemory:
         """The action of the entry with the largest return among the k nearest to each row [B,F],
         without those farther from it than `within` -> [B]; −1 without any; of equals the nearest.
         """
-        near = self.query_batch(embeddings, k)
-        counts = (near.slots >= 0) & (squares_of(near.cosines) <= within**2)
+        near, _, counts = self._near(embeddings, k, within)
         returns = np.where(counts, near.returns, -np.inf)
         best = returns.argmax(axis=1)[:, None]
         actions = np.take_along_axis(near.actions, best, axis=1)
         return np.where(counts.any(axis=1, keepdims=True), actions, -1)[:, 0].astype(np.int32)
+
+    def _near(
+        self, embeddings: ArrayLike, k: int, within: float
+    ) -> tuple[Neighbours, Floats, NDArray[np.bool_]]:
+        """Neighbours, their squared distances, and whether each is there and not too far away."""
+        if not within >= 0.0:
+            raise ValueError(f"within is {within}, expected 0 or more")
+        near = self.query_batch(embeddings, k)
+        squares = squares_of(near.cosines)
+        return near, squares, (near.slots >= 0) & (squares <= within**2)
 
     def save(self, folder: Path | str) -> Path:
         """Write the memory into a folder, as a checkpoint without code that replaces an earlier one
@@ -200,6 +239,10 @@ class EpisodicMemory:
         from retro_agents.run.checkpoint import load_checkpoint
         from retro_agents.run.distrust import reading
 
+        path = Path(folder)
+        found = any(complete_checkpoints(one) for one in (path, path / "checkpoints"))
+        if not found and not (path / "meta.json").is_file():
+            raise UserError(f"no memory in {folder}: give a folder that EpisodicMemory.save wrote")
         saved = load_checkpoint(folder).of("lsh_memory")
         with reading(saved.folder):
             memory = cls(from_dict(MemoryConfig, saved.config))
@@ -228,6 +271,8 @@ class EpisodicMemory:
             raise ValueError(
                 f"embeddings of shape {embeddings.shape}, expected {self.config.features} features"
             )
+        if embeddings.dtype.kind not in "biuf":
+            raise ValueError(f"embeddings of {embeddings.dtype}, expected real numbers")
         units = np.ascontiguousarray(embeddings, np.float32)
         squares = np.einsum("bf,bf->b", units, units, dtype=np.float64)
         if not np.isfinite(squares).all():

@@ -31,7 +31,7 @@ def random_signs(features: int, *, bits: int, seed: int) -> Floats:
     return (2 * signs - 1).astype(np.float32)
 
 
-def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
+def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> Floats:
     """See `kernels.sign_code`."""
     turned = np.zeros(signs.shape[1], np.float32)
     turned[: len(x)] = x - centre
@@ -44,6 +44,7 @@ def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> None:
             pairs[:, 0], pairs[:, 1] = low, high
             half *= 2
     code[:] = np.packbits(turned[: WORD * len(code)] > 0.0, bitorder="little").view(np.uint64)
+    return turned
 
 
 def nearest(
@@ -71,11 +72,9 @@ def nearest(
         slots[row, : len(best)], cosines[row, : len(best)] = found[best], near[best]
 
 
-def similar(memory: tuple[Any, ...], size: int, unit: Floats, coarse: int, fine: int) -> int:
+def similar(memory: tuple[Any, ...], size: int, code: Codes, coarse: int, fine: int) -> int:
     """See `kernels.similar`."""
-    _, centre, signs, planes, codes, found = memory
-    code = np.empty(codes.shape[1], np.uint64)
-    sign_code(unit, centre, signs, code)
+    planes, codes, found = memory[3:]
     near = np.flatnonzero(coarse_bits(planes, size, code) <= coarse)
     near = near[np.bitwise_count(codes[near] ^ code).sum(axis=1) <= fine]
     found[: len(near)] = near

@@ -30,7 +30,7 @@ class ScanIndex:
     """See the module's text. Besides the storage it needs 84 bytes per entry: 64 for its code, 16
     for a copy of the code's beginning, and 4 of scratch memory.
 
-    Not thread-safe: it holds scratch memory.
+    Not thread-safe: it holds scratch memory; the memory has a lock.
     """
 
     def __init__(self, storage: Storage, *, candidates: int, seed: int) -> None:
@@ -65,14 +65,24 @@ class ScanIndex:
         away = math.sqrt(max(0.0, 2.0 - 2.0 * least))  # the distance at that cosine
         radius = float(np.linalg.norm(unit - self.storage.centre))
         angle = math.asin(away / radius) if away < radius else math.pi
-        coarse, fine = (differing_bits(angle, bits) for bits in (COARSE, BITS))
-        count = kernels().similar(self.memory, self.storage.size, unit, coarse, fine)
+        code = np.empty(BITS // WORD, np.uint64)
+        turned = kernels().sign_code(unit, self.storage.centre, self.signs, code)
+        near = np.abs(turned[:BITS]) < away * math.sqrt(len(turned))
+        coarse, fine = (
+            differing_bits(angle, bits, int(np.count_nonzero(near[:bits])))
+            for bits in (COARSE, BITS)
+        )
+        count = kernels().similar(self.memory, self.storage.size, code, coarse, fine)
         slots = self.found[:count].astype(np.int64)
         cosines = self.storage.vectors[slots] @ unit
         return slots[cosines >= least], cosines[cosines >= least]
 
 
-def differing_bits(angle: float, bits: int) -> int:
-    """The most bits in which the codes of two vectors at that angle differ, except rarely."""
+def differing_bits(angle: float, bits: int, near: int = 0) -> int:
+    """The most bits in which the codes of two vectors at that angle differ, except rarely. near:
+    how many bits are of numbers so near to 0 that half of them may differ; a sparse vector has more
+    of these than the angle tells."""
     share = angle / math.pi
+    if near > 3.0 * share * bits:  # of a dense vector about 2.5 times that are so near
+        share += 0.5 * near / bits
     return int(share * bits + 4.0 * math.sqrt(share * (1.0 - share) * bits) + 1.0)

@@ -19,7 +19,7 @@ WORDS = BANDS * BAND_BITS // 64
 
 @final
 class TableIndex:
-    """See the module's text. Needs the package datasketch. Not thread-safe."""
+    """See the module's text. Needs datasketch. Not thread-safe; the memory has a lock."""
 
     def __init__(self, storage: Storage, *, seed: int) -> None:
         from datasketch import MinHashLSH  # of an extra

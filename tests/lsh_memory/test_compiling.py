@@ -25,9 +25,12 @@ def test_codes_are_the_same(features):
     signs = plain.random_signs(features, bits=512, seed=1)
     for x in vectors:
         codes = np.zeros((2, 8), np.uint64)
-        for code, module in zip(codes, (kernels, plain), strict=True):
+        turned = [
             module.sign_code(x, vectors[0], signs, code)
+            for code, module in zip(codes, (kernels, plain), strict=True)
+        ]
         np.testing.assert_array_equal(*codes)
+        np.testing.assert_array_equal(*turned)
 
 
 @pytest.mark.parametrize("features", FEATURES)
@@ -42,13 +45,16 @@ def test_searches_find_the_same_with_the_same_cosines(features, size, wanted, ke
     storage, index = filled(vectors, candidates=100)
     queries = units(rng.normal(size=(5, features)))
     queries[0] = storage.vectors[-1]
+    codes = np.zeros((5, 8), np.uint64)
+    for query, code in zip(queries, codes, strict=True):
+        kernels.sign_code(query, storage.centre, index.signs, code)
     found = []
     for module in (kernels, plain):
         slots, cosines = np.full((5, k), -1, np.int64), np.full((5, k), -np.inf, np.float32)
         module.nearest(index.memory, size, queries, wanted, kept, slots, cosines)
         similar = [
-            index.found[: module.similar(index.memory, size, query, *limits)].copy()
-            for query in queries
+            index.found[: module.similar(index.memory, size, code, *limits)].copy()
+            for code in codes
             for limits in ((0, 0), (40, 170), (128, 512))
         ]
         found.append((slots, cosines, np.concatenate(similar)))

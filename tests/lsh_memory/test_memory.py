@@ -1,12 +1,15 @@
 import dataclasses
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from lsh_memory import EpisodicMemory, MemoryConfig
+from lsh_memory import EpisodicMemory, MemoryConfig, compiling, kernels, plain, scan
 from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import save_checkpoint
+from tests.runs import in_python
 
 SMALL = MemoryConfig(features=16, actions=3, capacity=40, merge_above=0.999)
 
@@ -91,6 +94,27 @@ def test_the_seed_draws_the_hyperplanes(backend):
         for seed in (1, 1, 2)
     )
     assert np.array_equal(one, same) and not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("module", [kernels, plain, "tables"])
+@pytest.mark.parametrize("ones", [1, 8])
+def test_near_duplicates_of_sparse_embeddings_are_merged(module, ones, monkeypatch):
+    """Many bits of their codes are the signs of sums that are 0, or nearly."""
+    if module == "tables":
+        pytest.importorskip("datasketch")
+    else:
+        monkeypatch.setattr(scan, "kernels", lambda: module)
+    backend = "tables" if module == "tables" else "scan"
+    memory = EpisodicMemory(MemoryConfig(256, 1, backend=backend))
+    rng = np.random.default_rng(0)
+    rows = np.zeros((200, 256))
+    for row, x in enumerate(rows):
+        x[[row, *rng.choice(np.arange(200, 256), ones - 1, replace=False)]] = ones**-0.5
+    noise = rng.normal(size=rows.shape)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    for near in (rows, rows + 0.018 * noise, rows - 0.01 * noise):  # cosines of 0.9996 and more
+        slots = memory.add_batch(near, [0] * 200, [0.0] * 200)
+        assert slots.tolist() == [*range(200)]
 
 
 def test_nothing_is_merged_above_one():
@@ -248,6 +272,8 @@ def test_damaged_or_foreign_folder_is_refused_in_one_line(tmp_path):
     )
     with pytest.raises(UserError, match="rainbow"):
         EpisodicMemory.load(tmp_path / "other")
+    with pytest.raises(UserError, match=r"give a folder that EpisodicMemory\.save wrote"):
+        EpisodicMemory.load(tmp_path / "missing")
     config = dataclasses.asdict(SMALL)
     kept = {"agent": "lsh_memory", "counters": {"env_steps": 0}, "tensors": {}}
     for capacity, says in ((40, "does not hold what its agent saves"), (10**15, "cannot be used")):
@@ -277,15 +303,64 @@ def test_entries_do_not_fit_a_smaller_memory_or_another_embedding():
         (np.ones(16), -1, 0.0),
         (np.ones(16), 0.5, 0.0),
         (np.ones(16), 0, float("nan")),
+        (np.ones(16), 0, 1e300),  # in fp32 infinite
+        (np.full(16, 1j), 0, 0.0),
+        (np.full(16, "1"), 0, 0.0),
     ],
 )
 def test_what_cannot_be_remembered_is_refused(x, action, value):
     memory = EpisodicMemory(SMALL)
     with pytest.raises(ValueError):
         memory.add(x, action, value)
+    with pytest.raises(ValueError):
+        memory.add_batch([np.arange(16), x], [0, action], [0.0, value])
+    with pytest.raises(ValueError):
+        memory.add_batch(np.eye(16)[:2], [0, 0], [0.0])
     assert len(memory) == 0
+    assert memory.add_batch([], [], []).tolist() == []
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_what_is_no_cosine_or_distance_is_refused(value):
+    with pytest.raises(UserError, match=r"merge_above .*: expected a finite number of 0 or more"):
+        dataclasses.replace(SMALL, merge_above=value)
+    for ask in (EpisodicMemory.action_values_batch, EpisodicMemory.best_actions):
+        with pytest.raises(ValueError, match=r"within is .*, expected 0 or more"):
+            ask(EpisodicMemory(SMALL), np.ones((1, 16)), within=value)
+
+
+def test_no_more_neighbours_are_sought_than_there_is_room_for():
+    memory = EpisodicMemory(SMALL)
+    memory.add_batch(np.eye(16), [0] * 16, [0.0] * 16)
+    assert len(memory.query(np.ones(16), 10**15).slots) == 16
+    assert memory.query_batch(np.ones((1, 16)), 10**15).slots.shape == (1, 40)
+
+
+def test_threads_may_share_a_memory(walk):
+    memory, steps = EpisodicMemory(MemoryConfig(64, 1, merge_above=1.1)), walk(5_000)
+    memory.add_batch(steps, [0] * 5_000, [0.0] * 5_000)
+    compiling.wait()
+    queries = steps[::50]
+    want = [memory.query(x).slots.tolist() for x in queries]
+    again = pickle.loads(pickle.dumps(memory))  # without its lock
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(10):
+            assert [near.slots.tolist() for near in threads.map(again.query, queries)] == want
 
 
 def test_no_neighbours_cannot_be_asked_for():
     with pytest.raises(ValueError, match="k is 0"):
         EpisodicMemory(SMALL).query(np.ones(16), 0)
+
+
+def test_a_memory_needs_no_package_but_numba(tmp_path):
+    done = in_python(f"""
+import sys
+from retro_agents.ground.errors import EXTRAS
+sys.modules.update(dict.fromkeys({{*EXTRAS}} - {{"numba"}}))  # as if they were not installed
+from lsh_memory import EpisodicMemory, MemoryConfig
+memory = EpisodicMemory(MemoryConfig(3, 1))
+memory.add([1, 2, 3], 0, 1.0)
+assert len(EpisodicMemory.load(memory.save({str(tmp_path)!r})).query([1, 2, 3]).slots) == 1
+""")
+    assert done.returncode == 0, done.stderr

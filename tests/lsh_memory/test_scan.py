@@ -103,3 +103,4 @@ def test_bits_that_may_differ_grow_with_the_angle():
     assert 256 < differing_bits(np.pi / 2, 512) < 310
     assert differing_bits(0.1, 512) < differing_bits(0.2, 512) < differing_bits(np.pi, 512)
     assert differing_bits(np.pi, 512) >= 512
+    assert differing_bits(0.1, 512, 40) == differing_bits(0.1, 512) < differing_bits(0.1, 512, 80)

@@ -229,8 +229,8 @@ def test_every_extra_is_in_the_sites_table():
     assert [name for name in PROJECT["optional-dependencies"] if f"`{name}`" not in table] == []
 
 
-TOOLS = {"all", "dev", "docs"}
-"""Extras of which no module is imported by a command."""
+TOOLS = {"all", "dev", "docs", "memory"}
+"""Extras of which no module is imported by a command, or that others contain."""
 WRAPPERS = {"array-api-compat", "moviepy"}
 """What only Gymnasium's wrappers import."""
 
