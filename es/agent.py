@@ -102,6 +102,12 @@ def check(policy: Any, config: ESConfig, *, name: str, source: Path | str) -> No
             f"{source} is of agent {name!r}, whose net cannot be searched; give "
             "one of ppo2, rainbow, trpo, impala or es"
         )
+    theirs, ours = policy.config.env.spec().family, config.env.spec().family
+    if theirs != ours:
+        raise UserError(
+            f"{source} was trained on games of {theirs}, and these levels are of {ours}: give "
+            f"--init '' for an untrained net, --init and a run on {ours}, or levels of {theirs}"
+        )
     if policy.recurrent:
         raise UserError(f"{source} has a recurrent net; give one without")
     if config.layer == "head" and getattr(policy.config, "quantiles", False):

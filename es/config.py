@@ -61,7 +61,8 @@ class ESConfig:
     learning_rate: Positive = learning(0.01, common=True, other_names=("lr",))
     """Adam's learning rate."""
     weight_decay: NonNegative = learning(0.005)
-    """Weight decay of the searched weights, as part of the gradient."""
+    """Weight decay of the searched weights, as part of the gradient. A value from Salimans et
+    al.'s code must be divided by sigma."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -96,13 +96,16 @@ class Learner:
         generation: int,
         world: World,
     ) -> dict[str, float]:
-        """One step of Adam. Returns its metrics. returns [P,2] of a generation's pairs, levels [P]
-        of the pairs.
+        """One step of Adam; none if both members of each pair earned the same. Returns its metrics.
+        returns [P,2] of a generation's pairs, levels [P] of the pairs.
 
         Every process of the world calls this. Each sums the noise of its share of the weights,
         receives the other shares, and ends with the same weights.
         """
         weights = pair_weights(returns, levels)
+        if not weights.any():  # Differs: no step of weight decay and momentum alone
+            norm = float(np.linalg.norm(self.theta))
+            return {"gradient_norm": 0.0, "update_norm": 0.0, "weight_norm": norm}
         mine = share_of(self.noise.blocks, rank=world.rank, size=world.size)
         part = sum_of_noise(self.noise, weights, generation=generation, blocks=mine)
         sums = np.frombuffer(b"".join(world.exchange(part.tobytes())), np.float32)

@@ -19,6 +19,8 @@ from retro_agents.ground.errors import UserError
 
 POLL_SECONDS = 0.0005
 """Seconds between two checks whether others have come: MPI's own waiting keeps a core busy."""
+RANKS = {"Open MPI": "OMPI_COMM_WORLD_RANK", "MPICH": "PMI_RANK"}
+"""The variable in which each MPI's mpirun tells a process its number."""
 FORWARDING_SECONDS = 0.5
 """Seconds between an error's output and the end of all processes, in which mpirun forwards it."""
 
@@ -149,8 +151,7 @@ def check_starter(library: str, environment: Mapping[str, str]) -> None:
     """Raises UserError if the mpirun of another MPI than the library started this process; in
     ranks above 0, Agreed. library: as MPI names itself."""
     ours = "Open MPI" if "Open MPI" in library else "MPICH"
-    starters = {"Open MPI": "OMPI_COMM_WORLD_RANK", "MPICH": "PMI_RANK"}
-    ranks = {name: environment[rank] for name, rank in starters.items() if rank in environment}
+    ranks = {name: environment[rank] for name, rank in RANKS.items() if rank in environment}
     if not ranks or ours in ranks or "SLURM_PROCID" in environment:  # Slurm starts both
         return
     ((theirs, rank),) = ranks.items()
@@ -158,6 +159,11 @@ def check_starter(library: str, environment: Mapping[str, str]) -> None:
         raise Agreed(2)
     mpirun = Path(sys.executable).parent / "mpirun"
     raise UserError(f"{theirs}'s mpirun started this, but mpi4py uses {ours}: use {mpirun}")
+
+
+def is_first() -> bool:
+    """Whether no mpirun started this process, or as its first one, found without MPI."""
+    return all(os.environ.get(rank, "0") == "0" for rank in RANKS.values())
 
 
 def processes() -> int:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from es.config import ESConfig
-from es.mpi import Interrupted, World, agreeing, processes
+from es.mpi import Agreed, Interrupted, World, agreeing, is_first, processes
 from retro_agents.contract.envs import VectorEnv
 from retro_agents.contract.policy import Agent
 from retro_agents.games.families import make_for, train
@@ -77,6 +77,8 @@ def train_in_world(argv: Sequence[str] | None, world: World) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Train as the command line says, in one process."""
     if (count := processes()) > 1:
+        if not is_first():
+            raise Agreed(2)
         raise UserError(
             f"mpirun has started {count} processes of es.train, each a run of its own in the same "
             f"folder; for one run of all use `mpirun -n {count} python -m es.master …`"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from retro_agents.contract.envs import EnvSettings
-from retro_agents.games.families import HELD_OUT, env_settings
+from retro_agents.games.families import HELD_OUT, env_settings, of_procgen
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.ranges import Count, Natural, NonNegative, Positive, Share, Threads, check
 from retro_agents.run.fields import fixed, learning, machine, report
@@ -116,6 +116,8 @@ class JerkConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if of_procgen(self.run.levels):
+            raise UserError("JERK plays only platform games: give levels such as bramble-train")
         if self.recover and not self.go_on:
             raise UserError("--recover lets a diverged replay explore: add --go-on to it")
         if self.slots and not self.recover:

@@ -25,10 +25,12 @@ from jerk.search import Search
 from retro_agents.contract.envs import VectorEnv, saved_states
 from retro_agents.experience.episodes import REPLAY, Episode, pack, unpack, write_episodes
 from retro_agents.ground.device import prepare_device
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import write_text
 from retro_agents.ground.generators import generator_state, set_generator_state
 from retro_agents.ground.seeding import rng_state, seed_everything, set_rng_state
 from retro_agents.run.checkpoint import Checkpoint, save_checkpoint
+from retro_agents.run.fields import flag_with
 from retro_agents.run.folder import alone_in
 from retro_agents.run.optimiser import optimiser_tensors, restore_optimiser
 from retro_agents.run.run import EndedEpisode, RunState
@@ -76,7 +78,7 @@ class Training(RunState):
         self.search = Search(self.agent, np.random.default_rng(settings.seed))
         self.sequences = self.agent.sequences
         self.runs = BestRuns(config.runs)
-        self.spec = self.agent.spec
+        self.spec, self.reward_scale = self.agent.spec, self.agent.spec.reward_scale
         self.learner: Learner | None = None
         self.recordings: Recordings | None = None
         if config.record:
@@ -84,6 +86,7 @@ class Training(RunState):
 
     def start(self, init: Path | str | None, envs: VectorEnv) -> NDArray[np.uint8]:
         """Starts a run, from a checkpoint if one is given. Returns the first observations."""
+        self.take_scale(envs)
         self.agent.start_from(init)
         self.make_learner()
         obs, _ = envs.reset(seed=self.config.run.seed)
@@ -92,6 +95,18 @@ class Training(RunState):
                 self.sequences.rename(known, level)
         self.begin(obs, envs.levels)
         return obs
+
+    def take_scale(self, envs: VectorEnv) -> None:
+        """Takes the scale of the environments' rewards. Raises UserError if these differ from the
+        config's in anything else."""
+        own, theirs = self.spec.rewards, envs.env_spec.rewards
+        for name in sorted(own.keys() & theirs.keys() - {"reward_scale"}):
+            if own[name] != theirs[name]:
+                raise UserError(
+                    f"the environments have {flag_with(name, theirs[name])}, and the config "
+                    f"{flag_with(name, own[name])}: give both the same"
+                )
+        self.reward_scale = envs.env_spec.reward_scale
 
     def make_learner(self) -> None:
         """Makes the learner of the agent's policy, if it learns."""
@@ -126,7 +141,7 @@ class Training(RunState):
     def add(self, actions: NDArray[np.int64], rewards: NDArray[np.floating]) -> None:
         """Adds a step to every episode; rewards [N] as the environment gives them."""
         self.env_steps += self.num_envs
-        raw = (rewards / self.spec.reward_scale).tolist()
+        raw = (rewards / self.reward_scale).tolist()
         for episode, action, reward in zip(self.episodes, actions.tolist(), raw, strict=True):
             episode.add(action, reward)
 
@@ -165,10 +180,11 @@ class Training(RunState):
 
     def summary(self) -> dict[str, float]:
         """The numbers of one row of metrics.csv."""
-        best = [b.mean for level in self.sequences.levels if (b := self.sequences.best(level))]
+        best = [b for level in self.sequences.levels if (b := self.sequences.best(level))]
         counts = self.search.counts
         values: dict[str, float] = {
-            "sequence_return": float(np.mean(best)) if best else 0.0,
+            "sequence_return": float(np.mean([one.mean for one in best])) if best else 0.0,
+            "sequence_plays": float(np.mean([len(one.returns) for one in best])) if best else 0.0,
             "replays": counts["replay"],
             "accepted": counts["accepted"],
         }
@@ -241,6 +257,7 @@ class Training(RunState):
     def restore(self, saved: Checkpoint, envs: VectorEnv) -> NDArray[np.uint8]:
         """Restores the run from a checkpoint. Returns the observations to act on. Removes a replay
         that was written later, as rows of metrics are removed."""
+        self.take_scale(envs)
         self.agent.restore(saved)
         self.runs = BestRuns(self.config.runs)  # drops what a damaged checkpoint left
         saved.check_run("plays")

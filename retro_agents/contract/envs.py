@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from retro_agents.ground.errors import UserError
 from retro_agents.ground.memory import check_memory
 
 Infos = dict[str, Any]
@@ -154,6 +155,16 @@ class Expert(Protocol):
         """Returns the best action now in each row of a vector environment [N], -1 where unknown.
         Must be called before every step."""
         ...
+
+
+def check_spec(envs: VectorEnv) -> None:
+    """Raises UserError if the environments are another library's, which lack a spec."""
+    if getattr(envs, "env_spec", None) is None:
+        raise UserError(
+            f"{type(envs).__name__} has no env_spec, which agents need: give environments of this "
+            "project without Gymnasium's wrappers, such as "
+            "gymnasium.make_vec('retro_agents:BrambleDash/train-v0')"
+        )
 
 
 def ended_episodes(infos: Infos) -> list[dict[str, Any]]:

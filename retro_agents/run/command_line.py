@@ -145,6 +145,7 @@ def _preset(
     values = {**defaults, **found}
     here = places(cls, values | words.levels())
     if strange := [key for key in places(cls, values) if key in values and key not in here]:
+        from_dict(cls, words.levels())  # no preset is for levels that the agent cannot play
         raise UserError(
             f"preset {name!r} is not for --levels {words.given['levels']}, which have no "
             f"{strange[0]}: give other levels, or another preset"

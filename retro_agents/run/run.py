@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, final
 
 from numpy.typing import NDArray
 
-from retro_agents.contract.envs import VectorEnv
+from retro_agents.contract.envs import VectorEnv, check_spec
 from retro_agents.contract.policy import OnCheckpoint
 from retro_agents.ground.errors import Damaged, Diverged, UserError
 from retro_agents.ground.processes import announced, first_one_speaks
@@ -120,6 +120,8 @@ class Run:
                     f"WORLD_SIZE is {announced()}, but {training.name} trains in one process: "
                     "start it without torchrun, or unset WORLD_SIZE"
                 )
+        if envs is not None:
+            check_spec(envs)
         resumes = training.config.run.resume
         if training.any(resumes) and not resumes:
             raise UserError(

@@ -71,7 +71,7 @@ OWN = {
         (["--preset", "entry", "--policy", ""], "give --policy CHECKPOINT"),
         (["--preset", "mutating", "--learn-every", "8"], "give --policy CHECKPOINT"),
         (["--preset", "baseline", "--cut-share", "0.2"], "no effect without --mutate"),
-        (["--preset", "mutating", "--levels", "procgen:maze"], "is not for --levels procgen:maze"),
+        (["--preset", "mutating", "--levels", "procgen:maze"], "JERK plays only platform games"),
         (["--go-on", "--policy-replays", "0.7", "--memory-share", "0.7"], "together"),
         (["--rhythm", "--scripts", "none-such"], "seven-buttons"),
     ],

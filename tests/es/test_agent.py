@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from es.agent import ESAgent, load
+from es.config import ESConfig
 from jerk.agent import JerkAgent
 from jerk.config import JerkConfig
 from retro_agents.ground.errors import UserError
@@ -72,6 +73,11 @@ def test_net_of_another_agent_is_searched_as_it_is(quick, tmp_path, source, laye
     again = ESAgent.start(replaced(quick, layer=layer), tmp_path / "searched")
     assert torch.equal(again.scores(obs), start.scores(obs))
     assert again.config.searched == agent.config.searched
+
+
+def test_a_net_of_other_games_is_refused_by_what_helps():
+    with pytest.raises(UserError, match=r"^ppo2 .* give --init '' for .* run on procgen"):
+        ESAgent.start(replaced(ESConfig(), levels="procgen:maze"), "ppo2")
 
 
 def test_a_searched_net_keeps_its_running_moments(quick, tmp_path):

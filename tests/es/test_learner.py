@@ -75,11 +75,22 @@ LEVEL = np.zeros(20, int)
 """The level of up to twenty pairs: the same one."""
 
 
-def test_weight_decay_pulls_towards_zero_where_returns_say_nothing():
-    config = ESConfig(learning_rate=0.1, weight_decay=0.5)
+def test_weight_decay_pulls_towards_zero():
+    config = ESConfig(learning_rate=0.1, weight_decay=0.5, sigma=1e9)  # next to no gradient
     learner = Learner(np.ones(6, np.float32), config, noise=Noise(0, 6))
-    learner.update(np.zeros((4, 2)), LEVEL[:4], generation=0, world=World())
+    learner.update(np.eye(4, 2), LEVEL[:4], generation=0, world=World())
     np.testing.assert_allclose(learner.theta, 0.9, rtol=1e-6)
+
+
+def test_a_generation_of_ties_changes_nothing():
+    """As published, Adam would make a whole step of the decay, and of what is left of momentum."""
+    learner = Learner(np.ones(6, np.float32), ESConfig(), noise=Noise(0, 6))
+    learner.update(np.eye(4, 2), LEVEL[:4], generation=0, world=World())
+    theta, before = learner.theta.copy(), str(learner.optimiser.state_dict())
+    found = learner.update(np.ones((4, 2)), LEVEL[:4], generation=1, world=World())
+    np.testing.assert_array_equal(learner.theta, theta)
+    assert str(learner.optimiser.state_dict()) == before
+    assert found["update_norm"] == found["gradient_norm"] == 0.0 < found["weight_norm"]
 
 
 class Share(World):

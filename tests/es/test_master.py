@@ -117,6 +117,9 @@ def test_processes_that_mpirun_started_are_not_each_a_run_of_its_own(monkeypatch
             patch.setenv(name, "4")
             said = refused(main, ["--levels", "nowhere"])
             assert "use `mpirun -n 4 python -m es.master …`" in said
+            patch.setenv(name.replace("SIZE", "RANK"), "1")
+            with pytest.raises(Agreed, match="2"):  # the first has said so
+                main([])
 
 
 CLAIMS = """

@@ -1,9 +1,12 @@
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from jerk.train import main, run
 from rainbow.config import RainbowConfig
+from retro_agents.ground.errors import UserError
 from retro_agents.run.checkpoint import load_checkpoint
 from retro_agents.run.config import replaced
 from retro_agents.run.folder import RunFolder
@@ -39,7 +42,9 @@ def preset(name, **changes):
     [("baseline", 20_000, 1.0), ("mutating", 5_000, 1.0), ("recovering", 5_000, 0.02)],
 )
 def test_agent_learns_the_course(course, tmp_path, name, steps, scale):
-    agent = run(course(2), preset(name, timesteps=steps, reward_scale=scale), tmp_path / "run")
+    envs = course(2)
+    envs.env_spec = replace(envs.env_spec, reward_scale=scale)
+    agent = run(envs, preset(name, timesteps=steps), tmp_path / "run")
     returns = read_columns(tmp_path / "run/episodes.csv")["r"]
     assert returns[:10].mean() < 12.0 and returns[-20:].mean() > 29.0
     envs, played = course(1), []
@@ -51,16 +56,25 @@ def test_agent_learns_the_course(course, tmp_path, name, steps, scale):
 
 
 def test_reward_scale_changes_nothing(course, tmp_path):
-    """In the seed, rewards were scaled by 0.01 while the largest return stayed 10000."""
+    """It is the environments', whatever the config says."""
 
-    class Scaled(type(course(1))):
+    class Scaled(course):
+        env_spec = replace(course.env_spec, reward_scale=0.25)
+
         def step_wait(self):
             obs, rewards, *rest = super().step_wait()
             return (obs, rewards * 0.25, *rest)
 
     run(course(2), preset("mutating"), tmp_path / "plain")
-    run(Scaled(2), preset("mutating", reward_scale=0.25), tmp_path / "scaled")
+    run(Scaled(2), preset("mutating"), tmp_path / "scaled")
     assert but_for_config(tmp_path / "plain") == but_for_config(tmp_path / "scaled")
+
+
+def test_other_rewards_than_the_configs_are_refused(course, tmp_path):
+    envs = course(2)
+    envs.env_spec = replace(envs.env_spec, rewards={"backtracking": True, "reward_scale": 0.01})
+    with pytest.raises(UserError, match="have --backtracking, and the config --no-backtracking"):
+        run(envs, preset("mutating"), tmp_path)
 
 
 def test_sequences_are_written_and_a_new_run_starts_from_them(course, tmp_path):
@@ -95,7 +109,11 @@ def test_memory_and_sequences_are_capped_and_metrics_show_them(course, tmp_path,
     assert max(len(found) for found in saved.state["sequences"]["levels"].values()) == 3
 
     columns = read_columns(tmp_path / "run/metrics.csv")
-    assert list(columns)[1:6] == ["sequence_return", "replays", "accepted", "memory", "hit_rate"]
+    assert list(columns)[1:4] == ["sequence_return", "sequence_plays", "replays"]
+    assert list(columns)[4:7] == ["accepted", "memory", "hit_rate"]
+    kept = next(iter(saved.state["sequences"]["levels"].values()))
+    best = max((one["returns"] for one in kept), key=np.mean)
+    assert columns["sequence_plays"][-1] == len(best) > 1
     assert 0.0 < columns["hit_rate"][-1] <= 1.0 and columns["memory"][-1] == 30
     assert columns["sequence_return"][-1] > 0.0
     begun = sum(columns[kind][-1] for kind in ("replays", "mutants", "explored"))

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import gymnasium
 import pytest
 
 from retro_agents.ground import processes
@@ -103,8 +104,13 @@ def test_the_last_line_knows_the_last_episodes(tmp_path, capsys):
     assert line.endswith("mean_return 4")
 
 
+def test_environments_of_another_library_are_refused(tmp_path):
+    with pytest.raises(UserError, match="CartPoleVectorEnv has no env_spec"):
+        Run(Counting(), gymnasium.make_vec("CartPole-v1", num_envs=1), tmp_path)
+
+
 def test_a_run_that_fails_saves_nothing_but_where_its_actors_are_gone(tmp_path):
-    for name, envs in (("here", SimpleNamespace()), ("elsewhere", None)):
+    for name, envs in (("here", SimpleNamespace(env_spec="")), ("elsewhere", None)):
         with pytest.raises(UserError, match="gone"), Run(Counting(), envs, tmp_path / name):
             raise UserError("Ray is gone")
         assert any((tmp_path / name / "checkpoints").iterdir()) == (envs is None)
