@@ -49,10 +49,10 @@ from retro_agents.run.plot import picture
 @dataclasses.dataclass(frozen=True)
 class CompareConfig:
     """Compare agents on the levels that they share (of Procgen, the games): the first ENTRY with
-    each of the others. A difference is shown if its 95 % interval excludes 0; the intervals of
-    several differences hold at once. P(better) is the probability that a run of the other beats
-    one of the first on the same level; 0.5 is even. It has no interval where all runs of one beat
-    all of the other."""
+    each of the others. A difference is shown if its 95 % interval excludes 0 and both contests
+    played all their steps; the intervals of several differences hold at once. P(better) is the
+    probability that a run of the other beats one of the first on the same level; 0.5 is even. It
+    has no interval where all runs of one beat all of the other."""
 
     entries: list[str] = positional("ENTRY")
     """Folders of contests and of evaluations, their result.json, shipped results (hold-right,
@@ -86,6 +86,8 @@ class Compared:
     better: float
     """Probability that one of its runs beats one of the first entry's on the same level."""
     better_interval: Interval
+    incomplete: bool = False
+    """Whether runs of its contest did not play all their steps, so that no difference is shown."""
 
 
 def runs_of(entry: str, *, last: float = 1.0) -> Runs:
@@ -176,14 +178,26 @@ def evaluation_of(entry: str) -> Path | None:
 
 
 def contest_of(entry: str) -> ContestScores | None:
-    """The scores of a contest's folder or stored result; None if the entry is neither. A folder of
-    a stored result's name is meant only if it has scores of its own."""
+    """The scores of a contest's folder or stored result; None if the entry is neither."""
+    found = known_contest(entry)
+    return found[1] if found else None
+
+
+def known_contest(entry: str) -> tuple[dict[str, Any], ContestScores] | None:
+    """Who played a contest, and its scores, see `contest_of`. A folder of a stored result's name is
+    meant only if it has scores of its own."""
     if there(path := Path(entry) / "contest.json"):
-        planned = facts_of(read_facts(path.parent), path).planned
-        return read_scores(path.parent, planned=planned)
+        who = read_facts(path.parent)
+        return who, read_scores(path.parent, planned=facts_of(who, path).planned)
     own = evaluation_of(entry) or there(Path(entry) / "episodes.csv")
     stored = None if own else stored_file(entry)
-    return read_stored(stored)[1] if stored else None
+    return read_stored(stored) if stored else None
+
+
+def incomplete_of(labels: Mapping[str, str]) -> list[str]:
+    """The labels of contests of which runs did not play all their steps. labels: label -> entry."""
+    contests = {label: contest_of(entry) for label, entry in labels.items()}
+    return [label for label, one in contests.items() if one and one.shortfall]
 
 
 def budgets(entry: str) -> list[tuple[int, int]]:
@@ -206,12 +220,8 @@ def remarks(
     `budgets`."""
     lines = []
     for label, one in contests.items():
-        planned = len(one.played) + len(one.missing)
-        if cut := planned - sum(played.whole for played in one.played):
-            lines.append(
-                f"{label}: {cut} of {planned} runs did not play all their steps; what they reached "
-                "counts."
-            )
+        if one.shortfall:
+            lines.append(f"{label}: {one.shortfall}, so no difference from it counts as shown.")
     for label, each in runs.items():
         if cut := sum(done < whole for done, whole in each):
             lines.append(
@@ -235,10 +245,16 @@ def remarks(
     return lines
 
 
-def single_of(labels: Mapping[str, str]) -> list[str]:
-    """The labels of which an entry is one evaluation. labels: label -> entry."""
-    found = [label for label, entry in labels.items() if not contest_of(entry)]
-    return [label for label in found if len(evaluations_of(labels[label])) == 1]
+def single_of(labels: Mapping[str, str]) -> dict[str, str]:
+    """Of what the seeds are, by the labels of which an entry is the play of one agent that does not
+    learn: an evaluation, or a frozen agent's contest. labels: label -> entry."""
+    found: dict[str, str] = {}
+    for label, entry in labels.items():
+        if contest := known_contest(entry):
+            found |= {label: "seeds"} if contest[0].get("mode") == "frozen" else {}
+        elif len(evaluations_of(entry)) == 1:
+            found[label] = "episodes"
+    return found
 
 
 def unlike(labels: Mapping[str, str], learned: Sequence[str]) -> list[str]:
@@ -250,11 +266,12 @@ def unlike(labels: Mapping[str, str], learned: Sequence[str]) -> list[str]:
         lines.append(
             f"{', '.join(judged)} did not learn while it was scored, but {', '.join(learned)} did."
         )
-    if one := single_of(labels):
+    single = single_of(labels)
+    for what in dict.fromkeys(single.values()):
         lines.append(
-            f"{', '.join(one)}: the intervals are over episodes of one agent. What they show holds "
-            "for each agent as it is, not for its training; for that, join evaluations of several "
-            "runs by commas."
+            f"{', '.join(label for label, own in single.items() if own == what)}: the intervals "
+            f"are over {what} of one agent. What they show holds for each agent as it is, not for "
+            "its training; for that, join evaluations of several runs by commas."
         )
     limits = dict.fromkeys(frozen, EnvConfig().episode_steps)
     for label in learned:
@@ -333,9 +350,9 @@ def possible(levels: Collection[str]) -> Interval:
     return low, high
 
 
-def compared(entries: dict[str, Runs]) -> list[Compared]:
+def compared(entries: dict[str, Runs], *, incomplete: Collection[str] = ()) -> list[Compared]:
     """All entries on the levels that all share, beside the first; the intervals of what sets them
-    apart hold at once. Raises UserError if there are none."""
+    apart hold at once. incomplete: from `incomplete_of`. Raises UserError if there are none."""
     levels = set.intersection(*(set(runs) for runs in entries.values()))
     if not levels:
         raise UserError(
@@ -361,7 +378,8 @@ def compared(entries: dict[str, Runs]) -> list[Compared]:
         apart_interval = statistics.welch_interval(sample, theirs, within=within, intervals=others)
         better = statistics.improvement(own, first), statistics.improvement_interval(own, first)
         seeds = len(sample) or max(map(len, own.values()))
-        found.append(Compared(label, mean, interval, seeds, apart, apart_interval, *better))
+        one = Compared(label, mean, interval, seeds, apart, apart_interval, *better)
+        found.append(dataclasses.replace(one, incomplete=label in incomplete))
     return found
 
 
@@ -371,13 +389,12 @@ def shown_interval(interval: Interval) -> str:
 
 
 def tables(
-    found: Sequence[Compared], *, levels: Collection[str], single: Collection[str] = ()
+    found: Sequence[Compared], *, levels: Collection[str], single: Mapping[str, str]
 ) -> tuple[Table, Table]:
-    """The means, and what sets each entry apart from the first. single: labels of those that are
-    one evaluation."""
+    """The means, and what sets each entry apart from the first. single: from `single_of`."""
     means, others = [], []
     for one in found:
-        seeds = f"{one.seeds}{' episodes' if one.label in single else ''}"
+        seeds = f"{one.seeds}{' episodes' if single.get(one.label) == 'episodes' else ''}"
         means.append([one.label, number(one.mean), shown_interval(one.interval), seeds])
     for one in found[1:]:
         low, high = one.apart_interval
@@ -385,6 +402,7 @@ def tables(
         better = "–" if unknown else f"{one.better:.2f}"
         yes = "yes, as it is" if {one.label, found[0].label} & {*single} else "yes"
         shown = yes if low > 0.0 or high < 0.0 else "no"
+        shown = "incomplete" if one.incomplete or found[0].incomplete else shown
         apart = f"{'-' if one.apart < 0.0 else '+'}{number(abs(one.apart))}"
         cells = [apart, shown_interval(one.apart_interval), shown, better]
         others.append([one.label, *cells, interval_text(one.better_interval, digits=2)])
@@ -423,7 +441,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     labels = dict(zip(config.label, config.entries, strict=True)) if config.label else {}
     labels = labels or labels_of([*dict.fromkeys(config.entries)])
     entries = {label: runs_of(entry, last=config.last) for label, entry in labels.items()}
-    found = compared(entries)
+    found = compared(entries, incomplete=incomplete_of(labels))
     levels = set.intersection(*map(set, entries.values()))
     lines, cut = cautions(labels, entries)
     if config.out is not None:

@@ -136,6 +136,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         again = "if an error is named above, repair it; then run the command again"
         print(f"{left} of {len(plan)} must be played again: {again}", file=sys.stderr)
         raise SystemExit(1)
+    if short := read_scores(out, planned=planned).shortfall:
+        print(f"{short}: the contest ranks below complete ones", file=sys.stderr)
 
 
 def run_all(
@@ -153,11 +155,12 @@ def run_all(
     """
     waiting = [job for job in plan if not is_over(job_folder(out, *job))]
     over = len(plan) - len(waiting)
+    done = over * steps
     running: list[Job] = []
     refused: UserError | None = None
     # Limit the threads of each agent's libraries, unless the user has set a number.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, free_cores() // workers)))
-    bar = Progress(len(plan) * steps, "contest", start=over * steps)
+    bar = Progress(len(plan) * steps, "contest", start=done)
     with contextlib.ExitStack() as stops, bar:
         try:
             while waiting or running:
@@ -170,6 +173,7 @@ def run_all(
                                 running.remove(job)
                                 status = job.finish()
                                 over += 1
+                                done += (read_result(job.folder) or {"steps": 0})["steps"]
                                 tell(job, status, over=f"run {over} of {len(plan)}")
                 except UserError as error:
                     refused = error
@@ -177,7 +181,7 @@ def run_all(
                 played = list(filter(None, (read_result(job.folder) for job in running)))
                 returns = [one["mean_return"] for one in played if one["steps"]]
                 means = {"mean return": fmean(returns)} if returns else {}
-                bar.update(over * steps + sum(one["steps"] for one in played), means)
+                bar.update(done + sum(one["steps"] for one in played), means)
                 time.sleep(POLL_SECONDS)
         finally:
             for job in running:

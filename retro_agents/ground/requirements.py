@@ -26,6 +26,8 @@ def check() -> None:
         how = ".venv is missing: run scripts/install, which makes it"
     elif Path(sys.prefix).resolve() == venv.resolve():
         how = ".venv is not complete: run scripts/install"
+    elif sys.prefix != sys.base_prefix:  # another environment, such as a leaderboard entry's
+        how = f"install them there: {sys.executable} -m pip install {ROOT}"
     else:
         how = ".venv is not active: source .venv/bin/activate, then run this again"
     print(f"error: {python} {what}; {how}", file=sys.stderr)

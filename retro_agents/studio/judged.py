@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from retro_agents.contest.compare import cautions, compared, runs_of
+from retro_agents.contest.compare import cautions, compared, incomplete_of, runs_of
 from retro_agents.contest.match.folder import job_folders, read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
 from retro_agents.contest.stored import shipped, stored_file
@@ -100,7 +100,7 @@ def compare(index: Index, asked: Comparison) -> dict[str, Any]:
         label, source, scores = scores_of(index, entry)
         label = label if label not in found else f"{label} ({len(found) + 1})"
         found[label], sources[label] = scores, source
-    rows = [dataclasses.asdict(one) for one in compared(found)]
+    rows = [dataclasses.asdict(one) for one in compared(found, incomplete=incomplete_of(sources))]
     levels = sorted(set.intersection(*map(set, found.values())))
     means = [
         {"level": level, "means": [fmean(runs[level].values()) for runs in found.values()]}
@@ -113,7 +113,7 @@ def compare(index: Index, asked: Comparison) -> dict[str, Any]:
 
 
 def contests(index: Index) -> list[dict[str, Any]]:
-    """A row for each contest, the best first."""
+    """A row for each contest, the best first, and those that were not played to the end last."""
     index.ask()
     known, rows = locks(), []
     for name, folder in index.contests.items():
@@ -128,7 +128,11 @@ def contests(index: Index) -> list[dict[str, Any]]:
             row |= contest(folder)
         except Exception as error:  # whatever its files hold, the others are shown
             row["error"] = reason_of(error).replace(f"{index.root}{os.sep}", "")
-    return sorted(rows, key=lambda row: (row["mean"] is None, -(row["mean"] or 0)))
+
+    def place(row: dict[str, Any]) -> tuple[bool, bool, float]:
+        return row["mean"] is None, bool(row.get("shortfall")), -(row["mean"] or 0)
+
+    return sorted(rows, key=place)
 
 
 def contest(folder: Path) -> dict[str, Any]:
@@ -145,8 +149,8 @@ def contest(folder: Path) -> dict[str, Any]:
         jobs = [{"level": level, "seed": seed} for level, seed in planned]
         return {**about, "planned": len(planned), "jobs": [], "missing": jobs}
     overall = {key: found["overall"][key] for key in ("mean", "low", "high", "by_seed")}
-    rest = {"planned": len(planned), "jobs": found["jobs"], "missing": found["missing"]}
-    return {**about, **overall, **rest}
+    rest = {key: found[key] for key in ("shortfall", "jobs", "missing")}
+    return {**about, **overall, "planned": len(planned), **rest}
 
 
 def sweeps(index: Index) -> list[dict[str, Any]]:

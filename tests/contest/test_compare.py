@@ -131,6 +131,11 @@ def test_a_comparison_says_which_contests_are_cut_or_shorter(tmp_path, capsys):
     main(["random", str(tmp_path / "mine.json")])
     said = capsys.readouterr().out
     assert "mine.json: 2 of 23 runs did not play all their steps" in said
+    assert "incomplete" in said and "yes" not in said
+    main([str(tmp_path / "mine.json"), "random", "--out", str(tmp_path / "c.json")])
+    assert "yes" not in capsys.readouterr().out
+    rows = json.loads((tmp_path / "c.json").read_text())["entries"]
+    assert [row["incomplete"] for row in rows] == [True, False]
     assert "Their steps per level differ: random 10,000, mine.json 50,000." in said
     assert "ROMs" not in said
     stored["jobs"][0]["rom_sha1"] = "of another cartridge"
@@ -189,6 +194,17 @@ def test_what_is_shown_of_one_evaluation_is_shown_of_its_net_alone(tmp_path, cap
     main([f"{one},{other}", ",".join(f"{folder}/result.json" for folder in more)])
     said = capsys.readouterr().out
     assert "one agent" not in said and "episodes" not in said and " 4 " in said
+
+
+def test_what_is_shown_of_a_frozen_agents_contest_is_shown_of_its_net_alone(tmp_path, capsys):
+    stored = json.loads((RESULTS / "jerk-hybrid.json").read_text())
+    for mode in ("frozen", "adapt"):
+        stored["agent"]["mode"] = mode
+        (tmp_path / f"{mode}.json").write_text(json.dumps(stored))
+        main(["random", str(tmp_path / f"{mode}.json")])
+        said = " ".join(capsys.readouterr().out.split())
+        alone = f"{mode}.json: the intervals are over seeds of one agent"
+        assert (alone in said, "yes, as it is" in said) == (mode == "frozen", mode == "frozen")
 
 
 @pytest.mark.parametrize(

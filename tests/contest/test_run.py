@@ -15,7 +15,9 @@ from retro_agents.contest.compare import contest_of, remarks
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import claim_folder, difference, job_folders
 from retro_agents.contest.match.job import Job
+from retro_agents.contest.report.contests import best_films, read_entries
 from retro_agents.contest.run import main, report, run_all, tell
+from retro_agents.games.retro.integrations import MORE_GAMES, OWN_GAMES, games
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
 from retro_agents.judging.score import episode_columns
@@ -145,6 +147,27 @@ def test_the_tables_title_says_how_a_frozen_agent_played(copied):
     assert "random (frozen, --play best): 100 steps" in (copied / "table.md").read_text()
 
 
+def test_films_are_of_games_beside_the_levels_too(tmp_path, monkeypatch, capsys):
+    made = shutil.copytree(
+        OWN_GAMES / "BrambleDash-Genesis-v0", tmp_path / "BrambleDash77-Genesis-v0"
+    )
+    (tmp_path / "one.csv").write_text(f"game,state\n{made.name},BrambleWood.Act1\n")
+    monkeypatch.setenv(MORE_GAMES, "")
+    contest(tmp_path / "out", "random", levels=str(tmp_path / "one.csv"), steps=20)
+    monkeypatch.setattr(
+        "retro_agents.contest.report.contests.film", lambda path: games()[made.name]
+    )
+    for found, count in ((made, "1/1 films"), (None, "0/1 films")):
+        monkeypatch.setenv(MORE_GAMES, "")  # as in another process
+        games.cache_clear()
+        (shown,) = best_films(read_entries([tmp_path / "out"]))
+        assert shown.film == found and count in capsys.readouterr().err
+        monkeypatch.setattr(
+            "retro_agents.contest.report.contests.film", Mock(side_effect=UserError)
+        )
+    games.cache_clear()
+
+
 def test_interrupted_level_is_played_again_and_its_records_are_kept(copied):
     """With the same seed it comes to the same result."""
     path = next(copied.glob("*EmberFoundry.Act3/seed-0/result.json"))
@@ -181,6 +204,11 @@ def test_agent_that_leaves_has_played_and_what_it_leaves_running_is_ended(
     (result,) = jobs(tmp_path).values()
     assert (result["steps"], result["status"]) == (30, "complete")
     assert "seed 0: the run ended early (the client closed)" in (tmp_path / "table.md").read_text()
+    said = capsys.readouterr().err
+    assert said.endswith(
+        "1 of 1 runs did not play all their steps: the contest ranks below complete ones\n"
+    )
+    assert "contest: 30/100 steps" in said
     contest(tmp_path, "example_agent:leave_a_child")  # a child would hold the lock
     assert "nothing left to do" in capsys.readouterr().err
 

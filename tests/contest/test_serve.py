@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,10 +13,12 @@ import pytest
 from retro_agents.contest.wire.client import RemoteEnv
 from retro_agents.contest.wire.limits import parse_seconds
 from retro_agents.contest.wire.protocol import ServerDisconnectError, TimestepTimeoutError
-from retro_agents.games.retro.config import EnvConfig
+from retro_agents.games.retro.config import SEVEN, EnvConfig
+from retro_agents.games.retro.emulator import BUTTON_NAMES
 from retro_agents.games.retro.levels import parse_levels
 from retro_agents.games.retro.make import make_env, wrap_agent
 from retro_agents.ground.errors import UserError
+from tests.runs import ROOT
 
 LEVEL = parse_levels("bramble-test")[0]
 
@@ -73,6 +76,22 @@ def test_cartridge_is_played_through_the_socket_exactly_as_locally(tmp_path, bac
     assert sum(int(row.split(",")[1]) for row in rows) == 120
     returns = [float(row.split(",")[0]) for row in rows]
     assert result["mean_return"] == pytest.approx(np.mean(returns))
+
+
+def test_the_pages_client_plays_to_the_last_step_and_its_numbers_are_the_protocols(tmp_path):
+    page = (ROOT / "docs" / "reference" / "protocol.md").read_text()
+    (code,) = re.findall(r"```python\n(# client\.py.*?)```", page, re.S)
+    (tmp_path / "client.py").write_text(code)
+    with serving(tmp_path / "shared", "--timesteps", "60") as server:
+        assert "waiting for an agent" in server.stdout.readline()
+        words = [sys.executable, "-ISE", "client.py", "shared"]
+        said = subprocess.check_output(words, cwd=tmp_path, text=True, timeout=60)
+    assert said == "all 60 timesteps are played\n"
+    result = read_result(tmp_path / "shared")
+    assert result["steps"] == 60 and result["mean_return"] > 300.0  # it runs
+    assert f"| button | {' | '.join(BUTTON_NAMES)} |" in page
+    actions = [sum(1 << BUTTON_NAMES.index(name) for name in own.split()) for own in SEVEN]
+    assert f"are {', '.join(map(str, actions[:-1]))} and {actions[-1]} ({', '.join(SEVEN)})" in page
 
 
 def test_stopped_server_tells_the_agent_and_completes_its_records(tmp_path):

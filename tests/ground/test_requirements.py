@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -57,5 +58,8 @@ def test_a_command_without_our_packages_says_how_to_go_on(checkout):
     (checkout / ".venv/bin/python").touch()
     words = said(sys.executable, module, checkout, "-S")
     assert "lacks the packages needed; .venv is not active: source .venv/bin/activate" in words
+    venv.create(checkout / "own", symlinks=True)
+    own = checkout / "own/bin/python"
+    assert f"install them there: {own} -m pip install {checkout}" in said(own, MODULES[0], checkout)
     (checkout / "scripts/install").unlink()  # as where a wheel is installed
     assert "pip install retro-contest-agents" in said(sys.executable, module, checkout, "-S")

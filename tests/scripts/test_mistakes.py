@@ -233,6 +233,7 @@ MISTAKES = {
         ("--agent rainbo", "did you mean 'rainbow'"),
         ("--agent json", "no agent 'json'"),
         ("--agent mine.py", "(or mine:function, for one of your own)"),
+        ("--agent folk.solo", "(or folk.solo:function, for one of your own)"),
         ("--agent nowhere.at.all:play", "no source file"),
         ("--agent solo.py:play", "did you mean 'solo:play'?"),
         ("--agent ./folk/solo:play", "did you mean 'folk.solo:play'?"),

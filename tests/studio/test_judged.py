@@ -133,7 +133,8 @@ def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client):
         (
             Entry(contest="contest"),
             [
-                "contest: 1 of 4 runs did not play all their steps; what they reached counts.",
+                "contest: 1 of 4 runs did not play all their steps, so no difference from it "
+                "counts as shown.",
                 "contest: 1 of 2 seeds have all 2 levels, so the mean is of that one, and there is "
                 "no interval.",
             ],
@@ -189,6 +190,13 @@ def test_contests_make_a_leaderboard(client):
         "damaged": (True, 0),
         "begun": (False, 4),
     }
+
+
+def test_a_contest_that_was_not_played_to_the_end_ranks_below_those_that_were(tmp_path):
+    make_contest(tmp_path / "left", mean=9_000)
+    make_contest(tmp_path / "whole", left=0)
+    found = [(row["id"], row["shortfall"] == "") for row in contests(Index(tmp_path))]
+    assert found == [("whole", True), ("left", False)]
 
 
 def endless(path):

@@ -195,7 +195,9 @@ def is_package(name: str) -> bool:
         package.find_given(name)  # so that its checkpoints can be loaded
         return True
     known = [*REFERENCES, *filter(package.is_package, package.AGENTS)]
-    own = module_named(name) if name.endswith(".py") else "package.module"
+    meant = module_named(name)
+    here = name.endswith(".py") or Path(f"{meant.replace('.', '/')}.py").is_file()
+    own = meant if here else "package.module"
     raise UserError(
         f"no agent {name!r}; {nearest_text(name, known)} (or {own}:function, for one of your own)"
     )

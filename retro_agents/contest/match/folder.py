@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from retro_agents.contest.wire.limits import Limits
+from retro_agents.games.retro.integrations import more_places
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground import results
 from retro_agents.ground.errors import UserError
@@ -28,6 +29,7 @@ class Facts(msgspec.Struct):
     checkpoint: str = ""
     checkpoint_sha256: str | None = None
     flags: list[str] = []
+    games: list[str] = []
 
 
 def job_folder(out: Path, level: Level, seed: int) -> Path:
@@ -85,9 +87,10 @@ def claim_folder(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
     """Write a folder's contest.json. Raises UserError if it holds something else, or a contest with
     another agent, limits or ROM, of which a job is over; if none is, its jobs are set aside.
 
-    planned: the levels and seeds to be played, which contest.json lists too.
+    planned: the levels and seeds to be played, which contest.json lists too, as it does the folders
+    of games that are not the project's own, where films find them.
     """
-    begun = job_folders(out)
+    begun, before = job_folders(out), dict[str, Any]()
     if not begun and (held := held_by(out)) not in ("a contest", ""):
         raise UserError(f"{out} already holds {held}; give another --out")
     if begun:
@@ -105,7 +108,8 @@ def claim_folder(out: Path, facts: dict[str, Any], planned: Sequence[tuple[str, 
                 (out / name).unlink(missing_ok=True)
         else:
             facts["roms"] = {**before.get("roms", {}), **facts["roms"]}
-    write_json(out / "contest.json", {**facts, "planned": planned})
+    places = [*dict.fromkeys([*before.get("games", []), *map(str, more_places())])]
+    write_json(out / "contest.json", {**facts, "planned": planned, "games": places})
 
 
 def difference(out: Path, before: dict[str, Any], facts: dict[str, Any]) -> str:

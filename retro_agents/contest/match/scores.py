@@ -20,7 +20,7 @@ NOTES = {
     "crashed": "the agent crashed; the return it had reached counts",
     "interrupted": "not over: still playing, or interrupted and to be played again; "
     "the return it had reached counts",
-    "complete": "the run ended early ({ended}), so its mean is not comparable, but counts",
+    "complete": "the run ended early ({ended}), so its mean is not comparable",
 }
 """Notes on runs that were not played to their last step, by status."""
 
@@ -100,6 +100,14 @@ class ContestScores:
     overall: LevelScore
     missing: list[tuple[str, int]]
     """Levels and seeds that were planned, or that other results imply, but were not played."""
+
+    @property
+    def shortfall(self) -> str:
+        """How many runs were not played to their last step: it ranks below contests that were, for
+        an agent could leave while its mean is high. "" if there is none."""
+        planned = len(self.played) + len(self.missing)
+        cut = planned - sum(one.whole for one in self.played)
+        return f"{cut} of {planned} runs did not play all their steps" if cut else ""
 
     @property
     def roms(self) -> set[tuple[str, str]]:
@@ -214,6 +222,7 @@ def as_json(found: ContestScores) -> dict[str, Any]:
 
     jobs = [msgspec.to_builtins(one) for one in found.played]
     return {
+        "shortfall": found.shortfall,
         "overall": plain(found.overall),
         "levels": [plain(row) for row in found.levels],
         "jobs": [{k: v for k, v in job.items() if k != "folder"} for job in jobs],

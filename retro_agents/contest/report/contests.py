@@ -22,7 +22,7 @@ from retro_agents.contest.report.charts import Curve
 from retro_agents.contest.report.films import Film, film
 from retro_agents.contest.stored import read_stored, shipped, stored_file
 from retro_agents.games.retro.bramble import GAME, reference_returns
-from retro_agents.games.retro.integrations import games, rom_hash, rom_of
+from retro_agents.games.retro.integrations import add_games, games, rom_hash, rom_of
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.names import nearest_text
 from retro_agents.ground.progress import Progress
@@ -58,8 +58,8 @@ class Entry:
 
     @property
     def whole(self) -> bool:
-        """Whether every level was played to its last step."""
-        return all(one.whole for one in self.scores.played)
+        """Whether every planned run was played to its last step."""
+        return not self.scores.shortfall
 
 
 @final
@@ -78,7 +78,8 @@ class Shown:
 
 
 def read_entries(folders: Sequence[Path], stored: Sequence[str] = ()) -> list[Entry]:
-    """One entry per folder and stored result, the best first, with distinct labels.
+    """One entry per folder and stored result, with distinct labels: the best first, and those that
+    were not played to the end last.
 
     stored: shipped names or files, of which the levels that the folders' contests played are read.
     Raises UserError.
@@ -95,7 +96,7 @@ def read_entries(folders: Sequence[Path], stored: Sequence[str] = ()) -> list[En
         if plain.count(plain[n]) > 1:
             label = named[n] if named.count(named[n]) == 1 else f"{plain[n]} [{folder}]"
             entries[n] = dataclasses.replace(entries[n], label=label)
-    return sorted(entries, key=lambda entry: -entry.scores.overall.mean)
+    return sorted(entries, key=lambda entry: (not entry.whole, -entry.scores.overall.mean))
 
 
 def read_entry(folder: Path) -> Entry:
@@ -159,16 +160,21 @@ def curve(
 
 def held(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """A curve whose last value, its run's score, is extended to the right end."""
-    last = np.flatnonzero(np.isfinite(y))[-1]
-    return np.where(np.arange(len(y)) > last, y[last], y)
+    return np.where(np.arange(len(y)) > last_of(y), y[last_of(y)], y)
+
+
+def last_of(y: NDArray[np.float64]) -> int:
+    """Where a curve ends."""
+    return int(np.flatnonzero(np.isfinite(y))[-1])
 
 
 def mean_curve(entry: Entry, number: int, level: str | None) -> Curve:
     """An entry's curve on a level, or on all levels (None), computed like `read_scores`: mean over
     the seeds that have all levels, with a band of these; else the mean of the levels' means."""
     here = {key: y for key, y in entry.curves.items() if level in (None, key[0])}
+    end = max(map(last_of, here.values())) + 1  # of the longest run
     if len(here) > 1:
-        here = {key: held(y) for key, y in here.items()}
+        here = {key: np.where(np.arange(len(y)) < end, held(y), np.nan) for key, y in here.items()}
     names, seeds = {name for name, _ in here}, {seed for _, seed in here}
     whole = [seed for seed in sorted(seeds) if all((name, seed) in here for name in names)]
     rows = [np.mean([here[name, seed] for name in names], axis=0) for seed in whole]
@@ -209,6 +215,9 @@ def level_names(entries: Sequence[Entry]) -> dict[str, str]:
 
 def best_films(entries: Sequence[Entry]) -> list[Shown]:
     """Each agent's best recorded episode on each level. Prints which cannot be shown."""
+    for entry in entries:
+        for place in entry.facts.games:  # those beside a CSV of levels
+            add_games(Path(place))
     best: dict[tuple[str, int], Played] = {}
     for number, entry in enumerate(entries):
         for one in entry.scores.played:
@@ -228,7 +237,7 @@ def best_films(entries: Sequence[Entry]) -> list[Shown]:
             if reason:
                 print(f"no film of {level}: {reason}", file=sys.stderr)
             shown.append(Shown(level, label, number, reached(one), one.seed, made, reason))
-            progress.update(len(shown))
+            progress.update(sum(one.film is not None for one in shown))
     return shown
 
 

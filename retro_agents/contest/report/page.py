@@ -42,7 +42,10 @@ def page(
         "percent": percent,
     }
     rows = sorted(
-        ((row.level, entry.timesteps), row.mean) for entry in entries for row in entry.scores.levels
+        ((row.level, entry.timesteps), row.mean)
+        for entry in entries
+        if entry.whole
+        for row in entry.scores.levels
     )
     roms = set[tuple[str, str]]().union(*(entry.scores.roms for entry in entries))
     return templates.get_template("report.html").render(
@@ -79,12 +82,14 @@ def players(entries: Sequence[Entry], references: References) -> list[dict[str, 
     rows += [(name, fmean(scores.values()), dict(scores)) for name, scores in references.items()]
     steps = [entry.timesteps for entry in entries]
     steps += [max(steps)] * len(references)
+    whole = [entry.whole for entry in entries] + [True] * len(references)
     return [
         {
             "label": label,
             "number": number,
             "mean": mean,
             "steps": steps[number],
+            "whole": whole[number],
             "levels": {names[n]: levels[n] for n in levels},
         }
         for number, (label, mean, levels) in enumerate(rows)

@@ -89,7 +89,12 @@ def more_places() -> list[Path]:
 
 def add_beside(csv: Path) -> None:
     """Adds the games whose folders lie beside a CSV of levels, as `cartridge.levels new` has it."""
-    folder, known = csv.absolute().parent, more_places()
+    add_games(csv.absolute().parent)
+
+
+def add_games(folder: Path) -> None:
+    """Adds a folder of games, unless there are none in it."""
+    known = more_places()
     if folder not in (OWN_GAMES, *known) and any(folder.glob("*/data.json")):
         os.environ[MORE_GAMES] = os.pathsep.join(map(str, [*known, folder]))
         games.cache_clear()
@@ -109,9 +114,9 @@ def full_name(game: str) -> str:
         need("stable_retro")
     if fresh := re.fullmatch(r"BrambleDash(0|[2-9]|[1-9][0-9]+)-Genesis(-v0)?", game):
         raise UserError(
-            f"no game {game!r} in {OWN_GAMES}: give --levels a CSV beside its folder, or make it "
-            f"by `python -m cartridge.levels new --seeds {fresh[1]} --out "
-            f"{shlex.quote(str(OWN_GAMES))}`"
+            f"no game {game!r} in {OWN_GAMES}: give --levels a CSV beside its folder, or name the "
+            f"folder that holds it in {MORE_GAMES}, or make it by `python -m cartridge.levels new "
+            f"--seeds {fresh[1]} --out {shlex.quote(str(OWN_GAMES))}`"
         )
     raise UserError(f"unknown game {game!r}{nearest(game, list(known))}: levels are GAME:STATE")
 

@@ -81,7 +81,9 @@ def test_run_that_ended_early_is_named_with_the_reason(tmp_path):
     write(tmp_path, "A", 0, 100.0, limits=limits, ended="TimestepTimeoutError: all 50 are played")
     left = {"steps": 20, "ended": "ClientDisconnectError: the client closed"}
     write(tmp_path, "B", 0, 900.0, limits=limits, **left)
-    text = markdown(read_scores(tmp_path), title="T")
+    found = read_scores(tmp_path)
+    assert found.shortfall == "1 of 2 runs did not play all their steps"
+    text = markdown(found, title="T")
     assert "- B, seed 0: the run ended early (the client closed), so its" in text
     assert "- A, seed 0" not in text
 

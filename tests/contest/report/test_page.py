@@ -14,7 +14,7 @@ import pytest
 from retro_agents.contest.compare import runs_of
 from retro_agents.contest.report import contests
 from retro_agents.contest.report.__main__ import main
-from retro_agents.contest.report.contests import read_entries, read_references
+from retro_agents.contest.report.contests import mean_curve, read_entries, read_references
 from retro_agents.games.retro.integrations import rom_hash
 from retro_agents.games.retro.make import make_env
 from tests.contest.made_up import GAME, LEVELS, write_contest
@@ -148,6 +148,22 @@ def test_agents_with_other_numbers_of_steps_are_ranked_apart(tmp_path):
     order = [head for head in heads if head in ("2,000", "much", "1,000", "little")]
     assert order == ["2,000", "much", "1,000", "little"]
     assert text.count('class="best"') == 2 * len(LEVELS) and "different numbers of steps" in text
+
+
+def test_an_agent_that_leaves_while_its_mean_is_high_ranks_below_those_that_stay(folders, tmp_path):
+    (path,) = folders[1].glob(f"*{LEVELS[0]}/seed-0/result.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"limits": {"timesteps": 1000}}))
+    for path in folders[0].glob("*/seed-*/result.json"):  # the better ones
+        left = {"steps": 500, "limits": {"timesteps": 1000}, "mean_return": 5000.0}
+        path.write_text(json.dumps(json.loads(path.read_text()) | left))
+    text = page_of(folders, tmp_path / "r.html")
+    ranks = [row[0] for row in Checker(text).tables["leaderboard"][1:] if "seed" in row[0]]
+    assert [rank.split()[0] for rank in ranks] == ["yours", "mine"]
+    assert "Incomplete : 6 of 6 runs did not play all their steps" in " ".join(ranks[1].split())
+    assert text.count('class="best"') == len(LEVELS)
+    _, left = entries = read_entries(folders)
+    ends = [curve.x[np.isfinite(curve.y)][-1] for curve in (mean_curve(left, 1, None),)]
+    assert [entry.label for entry in entries] == ["yours", "mine"] and ends == [500.0]
 
 
 def test_the_way_of_playing_is_said(folders, tmp_path):

@@ -154,6 +154,8 @@ export interface Compared {
   apart_interval: Interval;
   better: number;
   better_interval: Interval;
+  /** Whether runs of its contest did not play all their steps. */
+  incomplete: boolean;
 }
 
 export interface Comparison {
@@ -182,6 +184,8 @@ export interface Contest {
   mean: number | null;
   low?: number | null;
   high?: number | null;
+  /** Says that runs did not play all their steps; "" if all did. */
+  shortfall?: string;
   planned: number;
   jobs: Job[];
   missing: { level: string; seed: number }[];

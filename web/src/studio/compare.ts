@@ -138,7 +138,11 @@ export class Compare implements View {
       row.label,
       `${row.apart > 0 ? "+" : ""}${amount(row.apart)}`,
       interval(row.apart_interval),
-      shown(row.apart_interval) ? "yes" : "no",
+      row.incomplete || rows[0]?.incomplete
+        ? "incomplete"
+        : shown(row.apart_interval)
+          ? "yes"
+          : "no",
       row.apart_interval[0] === null && row.better_interval[0] === null
         ? "–" // of single seeds
         : probability(row.better),

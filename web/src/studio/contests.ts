@@ -55,8 +55,14 @@ export class Contests implements View {
   private fill(contests: Contest[]): void {
     const focus = document.activeElement?.getAttribute("data-key");
     const rows = contests.map((one, i) => [
-      one.mean === null ? "–" : String(i + 1),
-      h("span", {}, h("b", {}, titleOf(one)), h("small", {}, one.id)),
+      one.mean === null || one.shortfall ? "–" : String(i + 1),
+      h(
+        "span",
+        {},
+        h("b", {}, titleOf(one)),
+        h("small", {}, one.id),
+        one.shortfall ? h("small", {}, one.shortfall) : null,
+      ),
       one.error ? "" : `${count(levelsOf(one).length)} × ${short(one.timesteps ?? 0)} steps`,
       one.mean === null ? "–" : count(one.mean),
       one.mean === null ? "" : whisker(one.mean, [one.low ?? null, one.high ?? null], [0, MOST]),

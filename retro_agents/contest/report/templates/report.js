@@ -42,7 +42,8 @@ function show() {
   const won = rows.filter(([, a, b]) => a > b).length, lost = rows.filter(([, a, b]) => a < b).length;
   document.getElementById("verdict").textContent =
     `${one.label} is better on ${won} of ${rows.length} levels, ${two.label} on ${lost}.` +
-    (one.steps === two.steps ? "" : " They had different numbers of steps.");
+    (one.steps === two.steps ? "" : " They had different numbers of steps.") +
+    (one.whole && two.whole ? "" : " One is incomplete, so this says little.");
   document.getElementById("head-first").textContent = one.label;
   document.getElementById("head-second").textContent = two.label;
 }
