@@ -22,8 +22,8 @@ NEW = (
     *("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child"),
     *("--ipc", "--net"),
 )
-SECRET = ("seasons", "results", "page.md")
-"""What tells of the season in a leaderboard's folder."""
+SECRET = ("entries", "seasons", "results", "page.md")
+"""What tells of the season, or of another entry, in a leaderboard's folder."""
 
 ACCELERATORS = ("nvidia*", "dri", "kfd", "accel*")
 """Devices that an entry of the class cpu may not use."""

@@ -31,6 +31,8 @@ FROZEN_STEPS = 4_500
 ORACLE = "oracle"
 """The agent of the reference row: a player that sees the game's variables."""
 PLAYERS = ("agent", "onnx", "command", "image")
+CACHE = "__pycache__"
+"""A folder that Python writes: no part of an entry."""
 Text = Annotated[
     str,
     msgspec.Meta(
@@ -147,7 +149,7 @@ def read_entry(folder: Path, board: Path | None = None) -> Entry:
 def read_facts(path: Path, board: Path | None) -> Facts:
     """The content of entry.json. Raises UserError if it is malformed. board: see `read_entry`."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Facts)
+        facts = msgspec.json.decode(path.read_bytes(), type=Facts)
     except OSError as error:
         known = [one.parent.name for one in board.glob(f"entries/*/{FILE}")] if board else []
         close = nearest(path.parent.name, known)
@@ -158,6 +160,11 @@ def read_facts(path: Path, board: Path | None) -> Facts:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         advice = "names and texts need double quotes, with a comma between fields"
         raise UserError(f"{path}: {error}: {advice}; {HELP}") from None
+    for owner in filter(None, (facts, facts.pretraining)):
+        for name in ("who", "what", "licence", "levels", "hardware"):
+            if not getattr(owner, name, "").isprintable():
+                raise UserError(f"{path}: {name}: expected printable characters alone; {HELP}")
+    return facts
 
 
 def explained(error: msgspec.ValidationError) -> str:
@@ -222,13 +229,16 @@ def agent_for(folder: Path, facts: Facts) -> Agent | None:
 
 def hash_of(folder: Path, agent: Agent | None) -> str:
     """SHA-256 of the names and contents of an entry's files, and of the shipped checkpoints that
-    its agent starts from. Raises UserError if one is a link, or a file that Git usually ignores, or
-    has a line break in its name, by which other files could have the same hash."""
+    its agent starts from. Python's caches are left out, as of the copy that plays. Raises UserError
+    if one is a link, or a file that Git usually ignores, or has a line break in its name, by which
+    other files could have the same hash."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
+        if CACHE in path.relative_to(folder).parts:
+            continue
         if path.is_symlink():
             raise UserError(f"{path} is a link: an entry holds its own files; copy what it names")
-        if path.name == "__pycache__" or path.name.startswith("."):
+        if path.name.startswith("."):
             raise UserError(f"{path} would not reach others: remove it")
         if "\n" in path.name:
             raise UserError(f"{path} has a line break in its name: rename it")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 
+from retro_agents.contest.leaderboard.faults import Faults, entries_of
 from retro_agents.contest.leaderboard.score import BOARD
 from retro_agents.ground.errors import command
 from retro_agents.ground.ranges import Count
@@ -33,7 +34,9 @@ class OpenConfig:
 def main(argv: Sequence[str] | None = None) -> None:
     """Open a season."""
     config = parse_command(OpenConfig, argv, command="retro-agents leaderboard open")
-    print(resolve_name(MAKER)(config.board, acts=config.acts))
+    faults = Faults()
+    print(resolve_name(MAKER)(config.board, acts=config.acts, faults=faults))
+    faults.end(known=len(entries_of(config.board)))
 
 
 if __name__ == "__main__":

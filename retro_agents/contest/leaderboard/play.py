@@ -9,7 +9,7 @@ score is what the recording replays to, and the recording stays in this process'
 import contextlib
 import dataclasses
 import os
-import secrets
+import re
 import shutil
 import signal
 import socket
@@ -20,10 +20,15 @@ import threading
 import time
 from array import array
 from pathlib import Path
-from typing import final
+from typing import IO, final
 
 from retro_agents.contest.leaderboard.confine import begun, can_hide, used
-from retro_agents.contest.leaderboard.entry import Entry, command_of, environment_for_engine
+from retro_agents.contest.leaderboard.entry import (
+    CACHE,
+    Entry,
+    command_of,
+    environment_for_engine,
+)
 from retro_agents.contest.leaderboard.season import Season
 from retro_agents.contest.leaderboard.tape import Taped
 from retro_agents.contest.wire.limits import Limits
@@ -35,16 +40,22 @@ from retro_agents.contest.wire.protocol import (
 from retro_agents.contest.wire.server import serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.output import last_line
+from retro_agents.ground.output import MOST_READ, last_line
 from retro_agents.ground.temporary import temporary_folder
 from retro_agents.run.agents import with_this_project
 
 POLL = 0.02
 """Seconds between looks at a run's two sides."""
+LOOK = 1.0
+"""Seconds between looks at an entry's memory."""
 GRACE = 60.0
 """Seconds in which an entry must end after its last step."""
 FAREWELL = 5.0
 """Seconds in which a server ends after its client has left."""
+CONNECT = 120.0
+"""Seconds in which an entry must connect."""
+PRINTED = 64 * 2**20
+"""The most that an entry may print, in bytes."""
 
 
 @final
@@ -59,7 +70,7 @@ class Machine:
     stall: float
     """The longest single step, by the wall clock."""
     memory: float = float("inf")
-    """The most memory of a process, in bytes."""
+    """The most memory of a process, and of all together, in bytes."""
     slack: float = 0.0
     """0: the times are of the wall clock. Otherwise they are of one core, the only one that the
     entry gets, without an accelerator; the wall clock allows so many times as much."""
@@ -77,7 +88,9 @@ MACHINES = {
 
 
 class RefusedError(UserError):
-    """An entry that ended a run early or exceeded its limits."""
+    """An entry that ended a run early or exceeded its limits. output: the end of what it wrote."""
+
+    output = b""
 
 
 @final
@@ -130,21 +143,21 @@ def play(
     allowed = machine.seconds(entry.steps)
     image = bool(entry.facts.image)
     slack = 1 if image else machine.slack or 1  # what an image uses is not measured
-    limits = Limits(entry.steps, allowed * slack, machine.stall)
+    limits = Limits(entry.steps, allowed * slack, machine.stall, CONNECT)
     env = Taped(season, act)
     # The log has no name, so that the entry cannot put another file there.
     with temporary_folder() as (place, _), contextlib.closing(env), tempfile.TemporaryFile() as log:
         folder = place.resolve()
         home, work = folder / "entry", folder / "work"
         try:
-            shutil.copytree(entry.folder, home)
+            shutil.copytree(entry.folder, home, ignore=shutil.ignore_patterns(CACHE))
             work.mkdir()
             (folder / "meet").mkdir(mode=0o700)
         except OSError:
             raise UserError(
                 f"cannot copy {entry.folder} to {folder}: free some space there, or set TMPDIR"
             ) from None
-        entry_seed = secrets.randbits(31)  # one made of the season's seed could give it away
+        entry_seed = season.agent_seed(act, seed, entry.sha256)
         command = command_of(entry, home, meet=folder / "meet", work=work, seed=entry_seed)
         own = environment_of(entry, folder, seed=entry_seed)
         environment = environment_for_engine(os.geteuid()) if image else own
@@ -162,15 +175,23 @@ def play(
         )
         server.start()
         with channel:
-            late = watched(process, channel, server, stopping or threading.Event())
+            late = watched(
+                process, channel, server, stopping or threading.Event(), machine=machine, log=log
+            )
             use = used(channel)
         if image:  # it does not end with the command that started it
             subprocess.run([command[0], "rm", "--force", folder.name], capture_output=True)
             use = (0.0, 0)
         server.join(FAREWELL)
         seconds = time.monotonic() - began
-        last = last_line(log)
-    judge(server, late=late, use=use, machine=machine, said=last)
+        said = last_line(log, otherwise=f"it said nothing, and its exit code is {process.poll()}")
+        log.seek(max(0, log.seek(0, os.SEEK_END) - MOST_READ))
+        output = log.read()
+    try:
+        judge(server, late=late, use=use, machine=machine, said=said)
+    except RefusedError as error:
+        error.output = output
+        raise
     assert use is not None
     return Played(env.masks, seconds, *use)
 
@@ -198,20 +219,32 @@ def watched(
     channel: socket.socket,
     server: Server,
     stopping: threading.Event,
-) -> bool:
+    *,
+    machine: Machine,
+    log: IO[bytes],
+) -> str:
     """Wait until an entry's process has ended, and end it and all that it started if it outlives
-    its server for too long. Returns whether it did."""
-    deadline, late = float("inf"), False
+    its server for too long, prints too much, or fills the memory. Returns why, if it did."""
+    deadline, late, look = float("inf"), "", 0.0
     try:
         while process.poll() is None:
+            now = time.monotonic()
             if not server.is_alive():
-                grace = GRACE if server.error is None else 0.0
-                deadline = min(deadline, time.monotonic() + grace)
-            if late and time.monotonic() > deadline + FAREWELL:
+                over = server.error or isinstance(server.ended, WallClockTimeoutError)
+                deadline = min(deadline, now + (0.0 if over else GRACE))
+            if late and now > deadline + FAREWELL:
                 process.kill()
-            elif not late and (stopping.is_set() or time.monotonic() > deadline):
-                deadline, late = time.monotonic(), True
-                channel.shutdown(socket.SHUT_WR)
+            elif not late:
+                if stopping.is_set() or now > deadline:
+                    late = f"it was still running {GRACE:g} s after its last step"
+                elif os.fstat(log.fileno()).st_size > PRINTED:
+                    late = f"it printed more than {PRINTED / 2**20:.0f} MiB"
+                elif machine.memory < float("inf") and now > look:
+                    memory, look = resident(process.pid), now + LOOK
+                    late = past_memory(memory, machine)
+                if late:
+                    deadline = now
+                    channel.shutdown(socket.SHUT_WR)
             time.sleep(POLL)
         return late
     finally:
@@ -222,8 +255,28 @@ def watched(
         process.stdin.close()
 
 
+def past_memory(memory: int, machine: Machine) -> str:
+    """Why so much memory is too much; "" if it is not."""
+    if memory > machine.memory:
+        return f"it used {memory / 2**30:.1f} GiB, and {machine.memory / 2**30:.0f} are allowed"
+    return ""
+
+
+def resident(first: int) -> int:
+    """Bytes of memory of a process and of all that it started. What they share counts once."""
+    total, left = 0, [first]
+    while left:
+        process = Path(f"/proc/{left.pop()}")
+        with contextlib.suppress(OSError):  # it has ended
+            for file in process.glob("task/*/children"):
+                left += map(int, file.read_text().split())
+            text = (process / "smaps_rollup").read_text()
+            total += sum(int(size) * 1024 for size in re.findall(r"^Pss:\s+(\d+)", text, re.M))
+    return total
+
+
 def judge(
-    server: Server, *, late: bool, use: tuple[float, int] | None, machine: Machine, said: str
+    server: Server, *, late: str, use: tuple[float, int] | None, machine: Machine, said: str
 ) -> None:
     """Raises RefusedError unless the run was played to its last step, within its limits."""
     timesteps = server.limits.timesteps
@@ -236,12 +289,14 @@ def judge(
     (cpu, memory), past = use or (0.0, 0), ""
     if isinstance(server.ended, WallClockTimeoutError):
         past = str(server.ended)
+        if not server.env.masks:
+            past += f": {said}"
     elif machine.slack and cpu > (allowed := machine.seconds(timesteps)):
         past = f"it used {cpu:.0f} s of CPU time, and {allowed:g} s are allowed"
-    elif memory > machine.memory:
-        past = f"it used {memory / 2**30:.1f} GiB, and {machine.memory / 2**30:.0f} are allowed"
+    elif excess := past_memory(memory, machine):
+        past = excess
     elif late:
-        past = f"it was still running {GRACE:g} s after its last step"
+        past = late
     elif not isinstance(server.ended, TimestepTimeoutError):
         steps = f"{len(server.env.masks):,} of {timesteps:,} steps"
         raise RefusedError(f"the entry left after {steps}: {said}")

@@ -18,7 +18,7 @@ from retro_agents.ground.errors import UserError
 from retro_agents.ground.files import file_hash, make_folder, unwritable, write_text
 
 FILE = "result.json"
-AGAIN = "score the entry anew"
+AGAIN = "score the entry anew, with --again if it is unchanged"
 
 
 @final
@@ -41,6 +41,8 @@ class Measured(msgspec.Struct, frozen=True):
     machine: dict[str, Any]
     versions: dict[str, str | None]
     commit: str
+    scored: str = ""
+    """When, in UTC; older results do not say it."""
 
 
 @final
@@ -82,6 +84,11 @@ def folder_of(board: Path, season: Season, name: str) -> Path:
     return board / "results" / str(season.number) / name
 
 
+def inputs_of(entry: Entry, season: Season) -> dict[str, str]:
+    """SHA-256 of all that a result depends on."""
+    return {"entry": entry.sha256, "season": season.sha256, "game": season.engine}
+
+
 def proved(entry: Entry, season: Season, folder: Path, *, measured: Measured) -> Result:
     """The result that the recordings in a folder prove, by playing them anew. Raises UserError if
     one is missing or damaged, or has another number of steps than the track."""
@@ -98,7 +105,7 @@ def proved(entry: Entry, season: Season, folder: Path, *, measured: Measured) ->
     # Nothing beyond is possible; SciPy's versions may differ in the last digits.
     low, high = round(max(low, 0.0), 3), round(min(high, LARGEST_RETURN), 3)
     runs = [run for one in acts.values() for run in one.runs]
-    inputs = {"entry": entry.sha256, "season": season.sha256, "game": season.engine}
+    inputs = inputs_of(entry, season)
     text = "\n".join([*inputs.values(), *(one.recording for one in acts.values())])
     return Result(
         entry=entry.name,
@@ -165,8 +172,7 @@ def verified(entry: Entry, season: Season, board: Path) -> Result:
     anything else than they do, or is of another entry, season or game."""
     folder = folder_of(board, season, entry.name)
     said = read_result(board, season, entry.name)
-    now = {"entry": entry.sha256, "season": season.sha256, "game": season.engine}
-    for name, value in now.items():
+    for name, value in inputs_of(entry, season).items():
         if said.inputs.get(name) != value:
             raise UserError(f"{folder / FILE}: the {name} has changed since: {AGAIN}")
     found = proved(entry, season, folder, measured=said.measured)

@@ -6,6 +6,8 @@ retro-agents leaderboard score leaderboard/entries/run-and-jump --workers 2
 
 import contextlib
 import dataclasses
+import datetime
+import os
 import random
 import shutil
 import sys
@@ -19,13 +21,23 @@ from typing import Any
 import msgspec
 
 from retro_agents.contest.leaderboard.confine import can_hide
-from retro_agents.contest.leaderboard.entry import Entry, hash_of, read_entry
+from retro_agents.contest.leaderboard.entry import Entry, hash_of
+from retro_agents.contest.leaderboard.faults import Faults
 from retro_agents.contest.leaderboard.play import Played, RefusedError, play
 from retro_agents.contest.leaderboard.references import is_reference, reference_runs
-from retro_agents.contest.leaderboard.result import Cost, Measured, Result, folder_of, keep
+from retro_agents.contest.leaderboard.result import (
+    Cost,
+    Measured,
+    Result,
+    folder_of,
+    inputs_of,
+    keep,
+    read_result,
+)
 from retro_agents.contest.leaderboard.season import SEEDS, Season, current_season
+from retro_agents.contest.leaderboard.tape import SUFFIX
 from retro_agents.ground.errors import UserError, command
-from retro_agents.ground.files import drafted, folder_for
+from retro_agents.ground.files import drafted, file_hash, folder_for, writing
 from retro_agents.ground.processes import stopped_in_order
 from retro_agents.ground.progress import Progress
 from retro_agents.ground.ranges import Count
@@ -41,13 +53,21 @@ UNFINISHED = "unfinished"
 Saved = tuple[list[str], bytes, float, float, int]
 """A run: SHA-256 of all that it depends on, its buttons, and the rest as in `Played`."""
 PACKAGES = ("retro-contest-agents", "numpy", "torch", "wasmtime")
-ADVICE = "no namespaces for users here, so score it only if you trust it, or enter it as an image"
+REFUSED = "refused.log"
+"""In an entry's folder of results: the end of what it wrote in the run that was refused."""
+ADVICE = "this system hides nothing from it (`retro-agents doctor` says why)"
+ROOT_READS = (
+    "warning: an entry that root scores can read every file of this system but those that are "
+    "hidden from it: score as another user"
+)
+SPEED = 190
+"""Steps per second of a net that does not learn, for an estimate."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ScoreConfig:
     """Let entries play every act of the current season with three seeds, and write their results
-    and recordings. Run it again to resume: the runs that are over are kept."""
+    and recordings. Run it again to resume: what is over is kept."""
 
     entries: list[Path] = positional("ENTRY")
     """Entries' folders."""
@@ -55,6 +75,11 @@ class ScoreConfig:
     """The leaderboard's folder."""
     workers: Count = 1
     """Number of runs that are played at the same time."""
+    again: bool = False
+    """Also play entries that have a result, and have not changed since."""
+    trust: bool = False
+    """Also play entries from which this system hides nothing: they can read the acts, and your
+    files."""
 
 
 def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
@@ -64,9 +89,6 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
     if is_reference(entry):
         played = reference_runs(entry, season)
     else:
-        if not (can_hide() or entry.facts.image):
-            what = f"can read {board} and what its other runs leave"
-            print(f"warning: {entry.name} {what}: {ADVICE}", file=sys.stderr)
         played = play_all(entry, season, board, workers=workers)
     if hash_of(entry.folder, entry.agent) != entry.sha256:
         raise UserError(f"{entry.folder} has changed while it played: no entry may write there")
@@ -77,6 +99,7 @@ def score(entry: Entry, season: Season, board: Path, *, workers: int) -> Result:
         machine=machine(),
         versions={name: installed(name) for name in PACKAGES},
         commit=commit(),
+        scored=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     return keep(entry, season, folder, tapes, measured=measured)
 
@@ -91,7 +114,7 @@ def play_all(
     They come in rounds, each of every act once, and no round begins before the last one is over:
     runs that are played together could help each other, and pass on what an earlier one knew."""
     folder = folder_of(board, season, entry.name) / UNFINISHED
-    inputs = [entry.sha256, season.sha256, season.engine]
+    inputs = [*inputs_of(entry, season).values()]
     jobs = [(act, seed) for act in season.acts for seed in range(SEEDS)]
     known = {job: recall(folder / f"{job[0]}.{job[1]}", inputs=inputs) for job in jobs}
     found = {job: one for job, one in known.items() if one is not None}
@@ -130,11 +153,16 @@ def play_all(
                 list(pool.map(run, together))
         finally:
             stopping.set()
-    if failed:
-        if any(isinstance(error, RefusedError) for error in failed):
-            shutil.rmtree(folder, ignore_errors=True)
+    if not failed:
+        return found
+    refused = [error for error in failed if isinstance(error, RefusedError)]
+    if not refused:
         raise UserError(f"{entry.name}: {failed[0]}")
-    return found
+    shutil.rmtree(folder, ignore_errors=True)
+    said = folder.with_name(REFUSED)
+    with writing(said):
+        said.write_bytes(refused[0].output)
+    raise UserError(f"{entry.name}: {refused[0]} (more in {said})")
 
 
 def remember(path: Path, played: Played, *, inputs: list[str]) -> None:
@@ -167,31 +195,71 @@ def line(result: Result) -> str:
     return f"{result.entry}: {result.score:,.0f} ({interval}), {result.finished:.0%} finished"
 
 
+def stored(entry: Entry, season: Season, board: Path) -> Result | None:
+    """The result of an entry that has not changed since; None if there is none, or a file of it is
+    damaged."""
+    folder = folder_of(board, season, entry.name)
+    with contextlib.suppress(UserError):
+        result = read_result(board, season, entry.name)
+        whole = all(
+            file_hash(folder / f"{act}{SUFFIX}") == one.recording
+            for act, one in result.acts.items()
+        )
+        if whole and result.inputs == inputs_of(entry, season):
+            return result
+    return None
+
+
+def check_scorable(entry: Entry, board: Path, *, trust: bool) -> None:
+    """Raises UserError if an entry is of another leaderboard, or could read what it may not."""
+    if entry.folder.resolve().parent != (board / "entries").resolve():
+        where = f"copy it to {board}/entries, or give the --board that it is in"
+        raise UserError(f"{entry.folder} is not in {board}/entries: {where}")
+    if not (trust or is_reference(entry) or entry.facts.image or can_hide()):
+        advice = "if you trust its code, add --trust; otherwise enter an image, or score on Linux"
+        raise UserError(f"{entry.name} is not scored: {ADVICE}; {advice} with user namespaces")
+
+
+def estimate(entries: Sequence[Entry], season: Season, *, workers: int) -> str:
+    """About how long these entries will play."""
+    playing = [entry for entry in entries if not is_reference(entry)]
+    runs = len(season.acts) * SEEDS
+    minutes = sum(entry.steps * runs for entry in playing) / SPEED / workers / 60
+    return (
+        f"{len(playing)} to play, {runs} runs each: about {max(1, round(minutes)):,} min with "
+        f"--workers {workers}, at {SPEED} steps per second"
+    )
+
+
 @command
 def main(argv: Sequence[str] | None = None) -> None:
     """Score the entries that the command line names."""
     config: Any = parse_command(ScoreConfig, argv, command="retro-agents leaderboard score")
-    season = current_season(config.board)
-    entries = [read_entry(folder, config.board) for folder in config.entries]
-    for entry in entries:
-        if entry.folder.resolve().parent != (config.board / "entries").resolve():
-            raise UserError(f"{entry.folder} is not in {config.board}/entries: give its --board")
-    folders, failed = [folder_of(config.board, season, one.name) for one in entries], False
+    board, faults, fit = config.board, Faults(), []
+    season = current_season(board)
+    for entry in faults.entries(config.entries, board):
+        with faults.of(entry.name):
+            check_scorable(entry, board, trust=config.trust)
+            known = None if config.again else stored(entry, season, board)
+            if known:
+                print(f"{line(known)}: already scored (--again plays it anew)", flush=True)
+            else:
+                fit.append(entry)
+    if any(not is_reference(entry) for entry in fit):
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            print(ROOT_READS, file=sys.stderr)
+        print(estimate(fit, season, workers=config.workers), file=sys.stderr, flush=True)
     with stopped_in_order():
-        for entry, folder in zip(entries, folders, strict=True):
+        for entry in fit:
+            folder = folder_of(board, season, entry.name)
             busy = f"another process scores {entry.name}: wait for its end"
-            try:
-                with folder_for(folder), alone_in(folder, otherwise=busy):
-                    result = score(entry, season, config.board, workers=config.workers)
+            with faults.of(entry.name), folder_for(folder), alone_in(folder, otherwise=busy):
+                result = score(entry, season, board, workers=config.workers)
+                shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+                (folder / REFUSED).unlink(missing_ok=True)
                 print(line(result), flush=True)
                 print(folder)
-            except UserError as error:  # the others' results do not depend on it
-                failed = True
-                print(f"error: {error}", file=sys.stderr, flush=True)
-    if failed:
-        raise SystemExit(2)
-    for folder in folders:  # only now: a repeated command plays nothing twice
-        shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
+    faults.end(known=len(config.entries))
 
 
 if __name__ == "__main__":

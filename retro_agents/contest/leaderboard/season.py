@@ -18,7 +18,7 @@ from retro_agents.games.retro.engine import Cartridge, assemble
 from retro_agents.games.retro.integrations import CODE, PACK, file_of
 from retro_agents.games.retro.levels import Level
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import Count, Natural
+from retro_agents.ground.ranges import Natural
 
 FILE, ACTS = "season.json", "acts.pack"
 SEEDS = 3
@@ -29,7 +29,7 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of season.json."""
 
     opened: str
-    """The date."""
+    """When, in UTC; of seasons 1 to 3 the date alone."""
     seed: Natural
     """Of the level generator; drawn when the season opened."""
     acts: dict[str, Natural]
@@ -89,6 +89,11 @@ class Season:
         """The seed of a reference player in a run."""
         return self._drawn(act, seed, "entry")
 
+    def agent_seed(self, act: str, seed: int, sha256: str) -> int:
+        """The seed that an entry is told in a run, so that the same entry has no second draw. It
+        tells of the acts only who can guess `secret`. sha256: the entry's."""
+        return self._drawn(act, seed, sha256) % 2**31
+
     def _drawn(self, *words: object) -> int:
         text = " ".join(map(str, (self.facts.secret or self.facts.seed, *words)))
         size = 16 if self.facts.secret else 4
@@ -101,15 +106,20 @@ def folders(board: Path) -> dict[int, Path]:
     return {int(path.name): path for path in found if path.name.isdecimal()}
 
 
-def current_season(board: Path) -> Season:
-    """The newest season of a leaderboard. Raises UserError if there is none, or it is damaged."""
+def current_season(board: Path, number: int | None = None) -> Season:
+    """A season of a leaderboard, by default the newest. Raises UserError if there is none, or it is
+    damaged."""
     known = folders(board)
     if not known:
         raise UserError(
             f"{board} has no season: run where leaderboard/ is, give --board, or open one with "
             f"`retro-agents leaderboard open --board {shlex.quote(str(board))}`"
         )
-    number: Count = max(known)
+    if number is None:
+        number = max(known)
+    elif number not in known:
+        there = ", ".join(map(str, sorted(known)))
+        raise UserError(f"--season {number}: {board} has no such season; expected one of {there}")
     try:
         text, pack = ((known[number] / name).read_bytes() for name in (FILE, ACTS))
         facts = msgspec.json.decode(text, type=Facts)

@@ -28,6 +28,10 @@ READ_ONLY, SET_ATTRIBUTES, BELOW = 1, 442, 0x8000
 NEW_SESSION = 1
 KEYS, COUNTER = {"x86_64": (250, 298), "aarch64": (219, 241)}.get(os.uname().machine, (-1, -1))
 """The numbers of the calls keyctl and perf_event_open."""
+HIDING = b"size=256m,nr_inodes=100k"
+"""Of each empty folder that hides another one: it is in memory."""
+LIMITS = {resource.RLIMIT_FSIZE: 8 * 2**30, resource.RLIMIT_NPROC: 4096}
+"""Bytes of a file, and processes with their threads; the system does not count those of root."""
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -37,9 +41,11 @@ def check(result: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def mount(source: str, target: Path, kind: str = "", *, flags: int = 0) -> None:
+def mount(
+    source: str, target: Path, kind: str = "", *, flags: int = 0, options: bytes | None = None
+) -> None:
     """The system's mount."""
-    check(LIBC.mount(source.encode(), os.fsencode(target), kind.encode(), flags, None))
+    check(LIBC.mount(source.encode(), os.fsencode(target), kind.encode(), flags, options))
 
 
 def protect(path: Path, *, below: bool = False, undo: bool = False) -> None:
@@ -53,7 +59,7 @@ def protect(path: Path, *, below: bool = False, undo: bool = False) -> None:
 def cover(path: Path) -> None:
     """Hide a folder behind an empty one, or a file behind an empty one, if it is there."""
     if path.is_dir():
-        mount("none", path, "tmpfs")
+        mount("none", path, "tmpfs", options=HIDING)
     elif path.exists():
         mount("/dev/null", path, flags=BIND)
 
@@ -101,6 +107,10 @@ def become(command: list[str], *, home: str, core: int | None, seconds: int, pro
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     if proc:
         lock(proc)
+    for limit, most in LIMITS.items():
+        before = resource.getrlimit(limit)[1]
+        most = most if before == resource.RLIM_INFINITY else min(most, before)
+        resource.setrlimit(limit, (most, most))
     os.chdir(home)  # not the folder of that name that is hidden now
     try:
         os.execvp(command[0], command)
@@ -151,13 +161,15 @@ def main() -> None:
             os.kill(first, signal.SIGKILL)
 
     threading.Thread(target=wait, daemon=True).start()
-    os.waitpid(first, 0)
+    _, status = os.waitpid(first, 0)
     end_all(first)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     counted = int.from_bytes(os.read(counter, 8), sys.byteorder) / 1e9 if counter >= 0 else 0.0
     seconds = max(counted, used.ru_utime + used.ru_stime)
     with contextlib.suppress(OSError):
         channel.sendall(json.dumps([seconds, used.ru_maxrss]).encode())
+    code = os.waitstatus_to_exitcode(status)
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 if __name__ == "__main__":

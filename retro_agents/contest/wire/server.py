@@ -88,7 +88,8 @@ class Session:
 
         Raises OSError, and whatever the environment raises.
         """
-        waiting = min(self.end, time.monotonic() + self.limits.stall)
+        patience = min(self.limits.stall, self.limits.connect)
+        waiting = min(self.end, time.monotonic() + patience)
         while True:
             try:
                 self.connection = Connection(

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Literal
 
 from filelock import lock_descriptor
@@ -48,6 +49,8 @@ TRY_PROCGEN = (
 )
 
 
+HIDES = "retro_agents.contest.leaderboard.confine:can_hide"
+"""Whether an entry can be kept from files, as MODULE:NAME; imported on demand."""
 DRIVER = Path("/proc/driver/nvidia/version")
 """Its first line names the version of NVIDIA's driver on Linux."""
 Status = Literal["ok", "optional", "missing"]
@@ -148,6 +151,15 @@ def display_fact() -> Fact:
     return Fact("display", "optional", "none: all commands work but play and watch")
 
 
+def isolation_fact() -> Fact:
+    """Whether the leaderboard can score entries that nobody trusts."""
+    if resolve_name(HIDES)():
+        return Fact("isolation", "ok", "user namespaces keep leaderboard entries from files")
+    advice = "as root, sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 may allow them"
+    text = "no user namespaces, so `leaderboard score` needs --trust"
+    return Fact("isolation", "optional", f"{text}; {advice}" if sys.platform == "linux" else text)
+
+
 def folder_fact() -> Fact:
     """Whether runs can be written and locked in the current folder, and its free space."""
     here = Path.cwd()
@@ -203,7 +215,7 @@ def facts() -> list[Fact]:
         splits = [name for name in splits if name.startswith("bramble")]
     lines += [procgen_fact()]
     lines += [split_fact(name) for name in splits]
-    return [*lines, display_fact(), film_fact(), folder_fact(), *compute_facts()]
+    return [*lines, display_fact(), film_fact(), folder_fact(), isolation_fact(), *compute_facts()]
 
 
 @command

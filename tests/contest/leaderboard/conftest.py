@@ -72,16 +72,17 @@ class Board:
         (folder / "entry.json").write_text(json.dumps(said))
         return folder
 
-    def score(self, folder: Path):
-        score([str(folder), "--board", str(self.root)])
+    def score(self, folder: Path, *flags: str):
+        """Without namespaces too."""
+        score([str(folder), "--board", str(self.root), "--trust", *flags])
         return self.result()
 
-    def check(self, *folders: Path) -> None:
-        check([*map(str, folders), "--board", str(self.root)])
+    def check(self, *words: Path | str) -> None:
+        check([*map(str, words), "--board", str(self.root)])
 
-    def page(self) -> str:
+    def page(self, *flags: str) -> str:
         """The text of its page, made anew."""
-        page(["--board", str(self.root)])
+        page(["--board", str(self.root), *flags])
         return (self.root / "page.md").read_text()
 
     @property
@@ -104,7 +105,7 @@ def logs(monkeypatch):
     """What the entries of all runs wrote."""
     found: list[str] = []
 
-    def last_line(log) -> str:
+    def last_line(log, **_) -> str:
         log.seek(0)
         found.append(log.read().decode())
         return found[-1]

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import socket
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,8 +51,9 @@ def test_an_entry_that_looks_for_the_seasons_files_finds_none(board, logs):
     own = "Path(os.environ['HOME']).parent"  # beside the project, if that is a temporary folder
     around = f"[path.name for path in Path({str(ROOT.parent)!r}).iterdir() if path != {own}]"
     board.score(board.entry(f"print({look}, {around})\nplay(steps)"))
-    assert "oracle/entry.json" in logs[0] and f"['{ROOT.name}']" in logs[0]
-    assert not any(part in logs[0] for part in ("season", "acts.pack", "tape", "Act", "eth"))
+    assert f"['{ROOT.name}']" in logs[0]
+    secret = ("season", "acts.pack", "tape", "Act", "eth", "entry.json")  # of others' entries
+    assert not any(part in logs[0] for part in secret)
 
 
 def test_what_was_built_of_this_project_is_hidden_too(tmp_path, monkeypatch):
@@ -189,7 +191,53 @@ def test_an_entry_that_runs_past_its_limits_is_refused(board, refused, monkeypat
     monkeypatch.setattr(running, "GRACE", 0.1 if stays else 60)
     small(monkeypatch, stall=0.2 if code == "signal.pause()" else 60)
     said = refused(board.score, board.entry(code, machine="cpu"))
-    assert PAST[code] in said and not board.results.exists()
+    assert PAST[code] in said and not (board.results / "result.json").exists()
+
+
+@hides
+def test_what_an_entry_may_write_and_start_has_an_end(board, logs):
+    disks = "[os.statvfs(place) for place in ('/tmp', '/dev/shm')]"
+    sizes = f"[one.f_blocks * one.f_frsize // 2**20 for one in {disks}]"
+    limits = (
+        "[resource.getrlimit(one)[0] for one in (resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC)]"
+    )
+    board.score(board.entry(f"import resource\nprint({sizes}, {limits})\nplay(steps)"))
+    (_, size), (_, processes) = warden.LIMITS.items()
+    assert logs[0].startswith("[256, 256] [")
+    found = [int(word) for word in logs[0].partition("] [")[2].strip("]\n").split(", ")]
+    assert 0 < found[0] <= size and 0 < found[1] <= processes
+
+
+@pytest.mark.parametrize(
+    ("code", "limit", "says"),
+    [
+        ("print('x' * 10**6, flush=True)", {"PRINTED": 10**5}, "it printed more than 0 MiB"),
+        ("os.fork()\nall = b'x' * 10**8", {}, "GiB, and 0 are allowed"),
+    ],
+)
+@pytest.mark.usefixtures("unhidden")
+def test_a_run_that_fills_the_disk_or_the_memory_is_ended(
+    board, refused, monkeypatch, code, limit, says
+):
+    """Not only after its end, as it measured before."""
+    machine = running.Machine(start=60, step=0.0, stall=60, memory=150 * 2**20, slack=1)
+    monkeypatch.setitem(running.MACHINES, "cpu", machine)
+    for name, value in limit.items():
+        monkeypatch.setattr(running, name, value)
+    began = time.monotonic()
+    assert says in refused(board.score, board.entry(f"{code}\nsignal.pause()", machine="cpu"))
+    assert time.monotonic() - began < 30
+
+
+def test_an_entry_that_never_connects_is_ended_soon_with_its_last_words(
+    board, refused, monkeypatch
+):
+    monkeypatch.setattr(running, "CONNECT", 0.5)
+    folder = board.entry()
+    (folder / "play.py").write_text("import time\nprint('waits', flush=True)\ntime.sleep(60)")
+    began = time.monotonic()
+    assert "limits: no client came and began to play: waits" in refused(board.score, folder)
+    assert time.monotonic() - began < 30
 
 
 @pytest.mark.usefixtures("unhidden")
@@ -242,4 +290,4 @@ def test_an_entry_has_no_more_memory_than_its_class(gib, says):
     server = SimpleNamespace(limits=limits, error=None, ended=ended)
     with pytest.raises(running.RefusedError, match=says) if says else nullcontext():
         machine = running.MACHINES["cpu"]
-        running.judge(server, late=False, use=(0.0, gib * 2**30), machine=machine, said="")
+        running.judge(server, late="", use=(0.0, gib * 2**30), machine=machine, said="")

@@ -4,6 +4,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import shutil
 import sys
 from array import array
@@ -20,7 +21,9 @@ from retro_agents.contest.leaderboard import play as running
 from retro_agents.contest.leaderboard import result
 from retro_agents.contest.leaderboard import score as scoring
 from retro_agents.contest.leaderboard.entry import command_of, environment_for_engine, read_entry
+from retro_agents.contest.leaderboard.faults import Faults
 from retro_agents.contest.leaderboard.net import Net, config_of
+from retro_agents.contest.leaderboard.open import main as open_board
 from retro_agents.contest.leaderboard.page import OURS
 from retro_agents.contest.leaderboard.play import Played
 from retro_agents.contest.leaderboard.references import blind, run_of
@@ -48,6 +51,12 @@ BAD = [
     ({"pretraining": {"level": "x"}}, "did you mean 'levels'?"),
     ({"who": "a\nb"}, "who: expected one line of 1 to 200 characters"),
     ({"what": "a net\n"}, "what: expected one line"),
+    ({"what": "\33[2J"}, "what: expected printable characters alone"),
+    ({"licence": "\u202etim"}, "licence: expected printable characters alone"),
+    (
+        {"pretraining": {"levels": "x", "steps": 1, "hardware": "\a"}},
+        "hardware: expected printable",
+    ),
     (
         {"agent": "jerk", "steps": 50_000, "flags": ["--preset", "hybrid", "--policy", "net"]},
         "no checkpoint at net",
@@ -109,6 +118,48 @@ def test_an_entry_holds_no_links_and_no_file_that_git_leaves_out(board, refused)
     assert "has a line break in its name" in refused(board.score, folder)
 
 
+def test_what_python_caches_is_no_part_of_an_entry(board, logs):
+    folder = board.entry("print([str(path) for path in Path('.').rglob('*')])\nplay(steps)")
+    before = read_entry(folder).sha256
+    (folder / "lib" / "__pycache__").mkdir(parents=True)
+    (folder / "lib" / "__pycache__" / "play.cpython-311.pyc").write_bytes(b"x")
+    assert read_entry(folder).sha256 == before
+    board.score(folder)
+    assert "lib" in logs[0] and "pyc" not in logs[0]
+
+
+@pytest.fixture
+def three(board):
+    """A board with a good entry between two bad ones."""
+    good = board.entry(agent="random")
+    shutil.copytree(good, good.with_name("Carl_Meyer"))
+    (good.with_name("zoe") / "none").mkdir(parents=True)
+    return [str(path) for path in sorted(good.parent.iterdir())]
+
+
+def test_a_bad_entry_keeps_no_command_from_the_others(board, three, capsys, refused):
+    names = "2 of 3 entries failed: Carl_Meyer, zoe"
+    assert names in refused(open_board, ["--board", str(board.root), "--acts", "1"])
+    assert [*current_season(board.root).facts.entries] == ["mine"]
+    assert names in refused(scoring.main, [*three, "--board", str(board.root)])
+    assert names in refused(board.check, *three)
+    assert names in refused(board.page)
+    text = (board.root / "page.md").read_text()
+    assert "| mine |" in text and "changed after it was scored: Carl\\_Meyer, zoe." in text
+
+
+def test_an_entry_is_checked_before_there_is_a_result_or_a_season(board, capsys, refused):
+    folder = board.entry(agent="random")
+    board.check(folder)
+    assert "mine: well formed, and without a result in season 1" in capsys.readouterr().out
+    board.check()
+    assert "no entry has a result in season 1" in capsys.readouterr().out
+    shutil.rmtree(board.root / "seasons")
+    board.check(folder)
+    assert "mine: well formed, and without a result in any season" in capsys.readouterr().out
+    assert "steps: expected one of" in refused(board.check, board.entry(steps=3))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="its file systems take any name")
 def test_a_file_whose_name_is_not_utf_8_counts_for_the_entrys_hash(board):
     folder = board.entry()
@@ -143,7 +194,7 @@ def test_a_result_that_cannot_be_written_replaces_none(board, refused, monkeypat
         raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr(result, "write_tape", full)
-    assert "free some space there" in refused(board.score, folder)
+    assert "free some space there" in refused(board.score, folder, "--again")
     assert board.result() == before
     board.check(folder)
 
@@ -158,11 +209,11 @@ def test_a_full_temporary_folder_is_no_fault_of_the_entry(
     """The second of its runs finds no space, and the first one stays."""
     made, left = getattr(module, name), [1]
 
-    def full(*args):
+    def full(*args, **named):
         if not left:
             raise OSError(errno.ENOSPC, "No space left on device")
         left.pop()
-        return made(*args)
+        return made(*args, **named)
 
     monkeypatch.setattr(module, name, full)
     monkeypatch.setattr(running, "GRACE", float("inf"))  # none for who waits for a failed server
@@ -172,7 +223,8 @@ def test_a_full_temporary_folder_is_no_fault_of_the_entry(
 
 def test_an_entry_of_another_board_is_not_scored(board, refused, tmp_path):
     copy = shutil.copytree(board.entry(), tmp_path / "elsewhere" / "entries" / "mine")
-    assert f"{copy} is not in {board.root}/entries" in refused(board.score, copy)
+    said = refused(board.score, copy)
+    assert f"{copy} is not in {board.root}/entries: copy it to {board.root}/entries" in said
     assert not board.results.exists()
 
 
@@ -344,11 +396,56 @@ def test_the_page_has_the_best_entry_first(board):
     assert scores["a"] < scores["b"]
     text = board.page()
     assert text.index("| b |") < text.index("| a |") and "| act | b | a |" in text
-    assert "| Ada |" in text and text.count(OURS) == 1  # in the notes
+    assert "| Ada |" in text and text.count(f"| {OURS} |") == 1 and "**who**" not in text
 
 
-def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(board, refused):
-    scored = board.score(board.entry(agent="random"))
+def test_what_entries_say_of_themselves_is_no_markup_on_the_page(board):
+    what = r"![x](http://a/b.png) *\\_ `c` {d} &lt;"
+    board.score(board.entry(agent="random", what=what, licence="[MIT](u)"))
+    text = board.page()
+    assert r"| !\[x\](http://a/b.png) \*\\\\\_ \`c\` \{d\} \&lt; |" in text
+    assert r"| \[MIT\](u) |" in text
+
+
+def test_the_page_says_who_could_read_the_acts_and_that_no_learning_is_not_measured(board):
+    scored = board.score(board.entry())
+    assert "- **No learning** is what an entry says" in board.page() and "†" not in board.page()
+    scored["measured"]["hidden"] = False
+    (board.results / "result.json").write_text(json.dumps(scored))
+    text = board.page()
+    assert "| mine † | a test |" in text and "- †: scored where nothing was hidden" in text
+
+
+def test_a_past_season_has_its_page_and_an_empty_one_replaces_none(board, refused, capsys):
+    board.score(board.entry(agent="random"))
+    text = board.page()
+    assert ": 1 act, 3 seeds each." in text
+    shutil.copytree(board.root / "seasons" / "1", board.root / "seasons" / "2")
+    assert "no entry has a result in season 2" in refused(board.page)
+    assert board.page("--season", "1") == text
+    capsys.readouterr()
+    board.check("--season", "1")
+    assert "as recorded" in capsys.readouterr().out
+    assert "--season 3: " in refused(board.check, "--season", "3")
+
+
+def test_the_page_leaves_out_a_result_that_is_damaged_or_of_another_entry_or_game(
+    board, refused, capsys
+):
+    folder = board.entry(agent="random", who="Al")
+    scored = board.score(folder)
+    other = shutil.copytree(folder, folder.with_name("other"))
+    scoring.main([str(other), "--board", str(board.root)])
+
+    def faulty(says: str) -> None:
+        (board.root / "page.md").unlink(missing_ok=True)
+        assert "1 of 2 entries failed: mine" in refused(board.page)
+        text = (board.root / "page.md").read_text()
+        assert "| other |" in text and "| mine |" not in text and "scored: mine." in text
+        with pytest.raises(SystemExit):
+            board.page()
+        assert says in capsys.readouterr().err
+
     for change, says in (
         ({"score": "?"}, "result.json is damaged"),
         ({"acts": {}}, "has other acts than its season"),
@@ -358,7 +455,10 @@ def test_the_page_leaves_out_no_result_that_is_damaged_or_of_another_game(board,
         ),
     ):
         (board.results / "result.json").write_text(json.dumps(scored | change))
-        assert says in refused(board.page)
+        faulty(says)
+    (board.results / "result.json").write_text(json.dumps(scored))
+    (folder / "entry.json").write_text((folder / "entry.json").read_text().replace("Al", "Ali"))
+    faulty("the entry has changed since mine was scored")
 
 
 def test_a_run_of_another_entry_season_or_game_is_played_anew(tmp_path):
@@ -376,8 +476,14 @@ def test_a_copy_of_a_seasons_folder_is_no_season(board):
 
 def test_a_new_season_has_acts_that_nobody_knew(board):
     mine = read_entry(board.entry())
-    folder = open_season(board.root, acts=1)
+    assert re.fullmatch(
+        r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", board.score(mine.folder)["measured"]["scored"]
+    )
+    folder = open_season(board.root, acts=1, faults=Faults())
     season = current_season(board.root)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", season.facts.opened)
+    modes = [path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())]
+    assert modes == [0o700, 0o600, 0o600]  # until somebody publishes it
     assert season.facts.entries == {"mine": mine.sha256}  # which cannot have seen them
     assert (folder.name, season.number, len(season.acts)) == ("2", 2, 1)
     assert season.level(season.acts[0]) in season.cartridge.acts
@@ -408,9 +514,14 @@ def test_a_season_is_there_as_a_whole_or_not_at_all(board, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("cartridge.levels.season.write_text", stopped)
-        open_season(board.root, acts=1)
+        open_season(board.root, acts=1, faults=Faults())
     assert [path.name for path in (board.root / "seasons").iterdir()] == ["1"]
-    assert open_season(board.root, acts=1).name == "2"
+    assert open_season(board.root, acts=1, faults=Faults()).name == "2"
+
+
+def test_a_season_is_opened_in_no_folder_that_is_missing(board, refused):
+    said = refused(open_board, ["--board", str(board.root / "new"), "--acts", "1"])
+    assert "there is no folder" in said and not (board.root / "new").exists()
 
 
 def test_ours_are_well_formed_and_their_results_stand():

@@ -62,7 +62,7 @@ def two(board):
 
     def words(code):
         first = shutil.copytree(board.entry(code), board.root / "entries" / "first")
-        return [str(first), str(board.entry()), "--board", str(board.root)]
+        return [str(first), str(board.entry()), "--board", str(board.root), "--trust"]
 
     return words
 
@@ -70,7 +70,10 @@ def two(board):
 def test_an_entry_that_fails_keeps_no_other_from_its_result(board, two, capsys):
     with pytest.raises(SystemExit, match="2"):
         scoring.main(two("sys.exit('stopped')"))
-    assert "error: first: the entry left after 0 of 40 steps: stopped\n" in capsys.readouterr().err
+    assert (
+        "error: first: the entry left after 0 of 40 steps: stopped (more in"
+        in capsys.readouterr().err
+    )
     assert board.result()["entry"] == "mine"
 
 
@@ -146,6 +149,54 @@ def test_a_failure_that_is_not_the_entrys_lets_the_runs_under_way_end(board, pla
         play_all(play)
     assert [path.name for path in (board.results / "unfinished").iterdir()] == ["A.0"]
     assert sorted(begun) == ["A", "B"]
+
+
+@pytest.mark.usefixtures("unhidden")
+def test_an_entry_that_has_not_changed_is_played_again_only_on_request(board, capsys):
+    draws = "with FOUND.open('a') as file:\n    file.write(os.environ['CONTEST_SEED'] + ' ')"
+    folder = board.entry(f"{draws}\nplay(steps)")
+    board.score(folder)
+    board.score(folder)
+    assert "already scored (--again plays it anew)" in capsys.readouterr().out
+    seeds = board.found.read_text().split()
+    board.score(folder, "--again")
+    now = board.found.read_text().split()
+    assert len({*seeds}) == SEEDS and sorted(now) == sorted(seeds * 2)  # it has no second draw
+    (board.results / f"{board.act}.tape").write_bytes(b"")
+    board.score(folder)
+    assert len(board.found.read_text().split()) == 3 * SEEDS
+    (folder / "more").touch()
+    board.score(folder)
+    assert len({*board.found.read_text().split()}) == 2 * SEEDS
+
+
+def test_the_entry_that_nothing_is_hidden_from_is_played_on_request_alone(
+    board, refused, monkeypatch
+):
+    monkeypatch.setattr(scoring, "can_hide", lambda: False)
+    words = [str(board.entry()), "--board", str(board.root)]
+    assert "mine is not scored: this system hides nothing" in refused(scoring.main, words)
+    assert not board.score(board.entry())["measured"]["hidden"]  # with --trust
+
+
+def test_how_long_it_will_take_and_that_root_reads_all_are_said_first(board, monkeypatch, capsys):
+    monkeypatch.setattr(scoring.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(scoring, "SPEED", 1 / 60)
+    board.score(board.entry())
+    said = capsys.readouterr().err
+    assert "1 to play, 3 runs each: about 120 min with --workers 1" in said
+    assert "warning: an entry that root scores can read every file" in said
+
+
+@pytest.mark.usefixtures("unhidden")
+def test_the_output_of_a_refused_run_stays_until_the_entry_is_scored(board, refused):
+    folder = board.entry(SECOND_FAILS.replace('sys.exit("stopped")', "print(steps / 0)"))
+    said = refused(board.score, folder)
+    assert f"division by zero (more in {board.results}/refused.log)" in said
+    assert 'play.py", line ' in (board.results / "refused.log").read_text()
+    board.score(folder)
+    assert not (board.results / "refused.log").exists()
+    assert "it said nothing, and its exit code is 3" in refused(board.score, board.entry("exit(3)"))
 
 
 @pytest.mark.usefixtures("unhidden")

@@ -73,6 +73,12 @@ def test_a_folder_without_locks_and_one_that_cannot_be_written_are_said(tmp_path
         assert fact.status == "optional" and says in fact.text
 
 
+def test_a_system_that_keeps_nothing_from_entries_is_said(monkeypatch):
+    monkeypatch.setattr("retro_agents.contest.leaderboard.confine.can_hide", lambda: False)
+    fact = doctor.isolation_fact()
+    assert fact.status == "optional" and "`leaderboard score` needs --trust" in fact.text
+
+
 def test_a_driver_without_a_build_for_it_is_said(tmp_path, monkeypatch):
     (tmp_path / "version").write_text("NVRM version: 570.1\nGCC\n")
     monkeypatch.setattr(doctor, "DRIVER", tmp_path / "version")
