@@ -27,7 +27,7 @@ _popcount: Any = intrinsic(_count_bits)
 @compiled(nogil=True)
 def sign_code(x: Floats, centre: Floats, signs: Floats, code: Codes) -> Floats:
     """Write the code of x [F] relative to centre [F]. signs: ±1 [rounds,n], n a power of two and at
-    least F. Returns the numbers [n] whose signs the code holds, √n times as large as x's."""
+    least F. Returns the numbers [n] whose signs the code holds: x − centre, rotated, times n."""
     turned = np.zeros(signs.shape[1], np.float32)
     turned[: len(x)] = x - centre
     for row in range(len(signs)):

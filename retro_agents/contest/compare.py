@@ -125,16 +125,20 @@ def runs_of(entry: str, *, last: float = 1.0) -> Runs:
 
 def means_of(folder: Path, *, mode: str, last: float) -> dict[str, float]:
     """Level -> the mean return of a run's episodes. mode, last: see `runs_of`. Raises UserError if
-    none has ended."""
+    none has ended, or their table is damaged."""
     columns, returns = episode_columns(folder), dict[str, list[float]]()
     if not columns:
         raise UserError(f"{folder}: no episode has ended; let it play longer")
-    rows = zip(columns["step"], columns["level"], columns["r"], strict=True)
+    try:
+        rows = [*zip(columns["step"], columns["level"], map(float, columns["r"]), strict=True)]
+    except (KeyError, ValueError):
+        need = "expected a column level, and a column r of numbers"
+        raise UserError(f"{folder}/episodes.csv is damaged: {need}") from None
     first = (1.0 - last) * columns["step"].max() if last < 1.0 else -math.inf
     for _, level, r in (row for row in rows if row[0] > first):
         game = str(level).partition(":")[0]  # of Procgen, whose levels hardly recur
         name = f"{game} {mode}".strip() if game in GAMES else str(level)
-        returns.setdefault(name, []).append(float(r))
+        returns.setdefault(name, []).append(r)
     return {level: math.fsum(values) / len(values) for level, values in returns.items()}
 
 
@@ -378,8 +382,8 @@ def compared(entries: dict[str, Runs], *, incomplete: Collection[str] = ()) -> l
         apart_interval = statistics.welch_interval(sample, theirs, within=within, intervals=others)
         better = statistics.improvement(own, first), statistics.improvement_interval(own, first)
         seeds = len(sample) or max(map(len, own.values()))
-        one = Compared(label, mean, interval, seeds, apart, apart_interval, *better)
-        found.append(dataclasses.replace(one, incomplete=label in incomplete))
+        measured = mean, interval, seeds, apart, apart_interval, *better
+        found.append(Compared(label, *measured, incomplete=label in incomplete))
     return found
 
 

@@ -76,7 +76,8 @@ def ended(
 
 def announced() -> int:
     """The number of processes that torchrun says it has started; 1 without it."""
-    return int(os.environ.get("WORLD_SIZE") or 1)
+    size = os.environ.get("WORLD_SIZE", "")
+    return int(size) if size.isdecimal() else 1
 
 
 @contextlib.contextmanager

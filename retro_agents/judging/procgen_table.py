@@ -285,22 +285,16 @@ def mean_scores(groups: Mapping[Key, Sequence[Row]], *, constants: str) -> list[
         if len(games) > 1:
             means, every = statistics.seed_means(games), len(set[int]().union(*games.values()))
             some = f", {len(means)} of {every} seeds" if 0 < len(means) < every else ""
-            low, high = (
-                fmean(
-                    normalised_scores(possible_returns(game)[end], game, mode)[constants]
-                    for game in games
-                )
-                for end in (0, 1)
-            )
+            ends = [
+                [normalised_scores(end, game, mode)[constants] for end in possible_returns(game)]
+                for game in games
+            ]
+            low, high = map(fmean, zip(*ends, strict=True))
             interval = statistics.t_interval(means, within=(low, high))
-            text = (
-                f"Mean normalised score on {where} of {named(of, scores)} over {len(games)} games"
-            )
-            text += (
-                f", {mode}, {number(levels) if levels else 'all'} levels, {steps:,} steps, {way}"
-            )
-            mean = decimal(statistics.mean(games), 3)
-            lines.append(f"{text} ({constants}): {mean}{bracketed(interval, 3)}{some}")
+            who = f"{named(of, scores)} over {len(games)} games"
+            what = f"{mode}, {number(levels) if levels else 'all'} levels, {steps:,} steps, {way}"
+            mean = f"{decimal(statistics.mean(games), 3)}{bracketed(interval, 3)}{some}"
+            lines.append(f"Mean normalised score on {where} of {who}, {what} ({constants}): {mean}")
     return lines
 
 

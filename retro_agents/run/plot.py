@@ -72,14 +72,14 @@ def plot_curves(
                 for steps, values in drawn:
                     marker = marker_of(steps)
                     axes.plot(steps, values, color=colour, alpha=0.3, linewidth=0.8, marker=marker)
-            steps, values = mean_curve(drawn)
+            steps, each = on_shared_steps(drawn)
             marker, said = marker_of(steps), f" {label}"
             if len(drawn) > 2:
-                each = np.transpose(on_shared_steps(drawn)[1])
-                ends = np.reshape([t_interval(at) for at in each], (-1, 2))
+                ends = np.reshape([t_interval(at) for at in each.T], (-1, 2))
                 axes.fill_between(steps, *ends.T, color=colour, alpha=0.15, linewidth=0.0)
                 said += f" (band: 95 % interval over {len(drawn)} runs)"
-            axes.plot(steps, values, color=colour, label=said, linewidth=1.8, marker=marker)
+            mean = each.mean(axis=0)
+            axes.plot(steps, mean, color=colour, label=said, linewidth=1.8, marker=marker)
         for number, (label, value) in enumerate((levels or {}).items()):
             colour = f"C{len(curves) + number}"
             axes.axhline(value, color=colour, label=label, linestyle="--", linewidth=1.2)
@@ -147,18 +147,13 @@ def marker_of(steps: np.ndarray) -> str | None:
     return "o" if len(np.unique(steps)) < 3 else None
 
 
-def mean_curve(drawn: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of several curves on shared steps; a single curve unchanged."""
-    if len(drawn) == 1:
-        return drawn[0]
-    grid, values = on_shared_steps(drawn)
-    return grid, values.mean(axis=0)
-
-
 def on_shared_steps(
     drawn: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """200 steps [K] where all curves are known, and each curve's values there [curves, K]."""
+    """200 steps [K] where all curves are known, or a single one's own; and each curve's values
+    there [curves, K]."""
+    if len(drawn) == 1:
+        return drawn[0][0], drawn[0][1][None]
     first = max(steps[0] for steps, _ in drawn)
     last = min(steps[-1] for steps, _ in drawn)
     grid = np.linspace(first, last, 200 if first <= last else 0)

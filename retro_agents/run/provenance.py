@@ -40,7 +40,10 @@ def program() -> str:
         if not (folder / "__init__.py").is_file():
             break
         names.insert(0, folder.name)
-    return f"python -m {'.'.join(names)}" if names[1:] else f"python {quote(path.name)}"
+    if names[1:]:
+        return f"python -m {'.'.join(names)}"
+    given = Path(sys.argv[0])
+    return f"python {quote(given.name if given.is_absolute() else str(given))}"
 
 
 @contextmanager

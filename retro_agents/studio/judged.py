@@ -90,9 +90,10 @@ def by_experiment(index: Index, entries: list[Entry]) -> list[Entry]:
 def compare(index: Index, asked: Comparison) -> dict[str, Any]:
     """The entries beside the first one: their rows, the mean of each on each shared level, and what
     a reader must know of them."""
-    entries = by_experiment(index, asked.entries) if asked.seeds else asked.entries
-    alone = len(entries) == 1 < len(asked.entries) and asked.entries[0] != asked.entries[1]
-    entries = asked.entries if alone else entries
+    each = [one for place, one in enumerate(asked.entries) if one not in asked.entries[:place]]
+    entries = by_experiment(index, each) if asked.seeds else asked.entries
+    if alone := len(entries) == 1 < len(each):
+        entries = each
     if not 2 <= len(entries) <= MOST:
         raise UserError(f"a comparison needs 2 to {MOST} entries, and these are {len(entries)}")
     found, sources = dict[str, Runs](), dict[str, str]()

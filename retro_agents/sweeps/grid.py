@@ -190,12 +190,12 @@ def with_earlier(config: SweepConfig, rows: Sequence[Scores]) -> list[Scores]:
     """The rows, and those in --out of an earlier command that differed only in these fields'
     values, or in the number of seeds."""
     path = config.out / "result.json"
-    before = read_result(path) if rows and path.exists() else {}
-    said = before.get("sweep", {})
+    before = read_result(path) if path.exists() else {}
+    said, names = before.get("sweep", {}), points(config.grid)[0].keys()
     same = all(said.get(name) == value for name, value in fixed_of(config).items())
     found = dict[frozenset[tuple[str, str]], Scores]()
     for row in before.get("points", []) if same else []:
-        if row["point"].keys() == rows[0].point.keys():
+        if row["point"].keys() == names:
             ends = {
                 name: (mean, math.nan if spread is None else spread)
                 for name, (mean, spread) in row["found"].items()

@@ -16,9 +16,9 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
 
     arguments: of this command, from which each job finds its cell. --jobs: how many jobs at a time.
     Each job has CPUS cores, and begins again if it was moved (Slurm: --requeue) or its host failed
-    (LSF: -r); what --resources says wins. Jobs run this Python, which
-    their nodes must have too, and log to --out, which must exist. Once all jobs are done, the same
-    command without --engine and --resources runs missing cells and writes the table.
+    (LSF: -r); what --resources says wins. Jobs run this Python, which their nodes must have too,
+    and log to --out, which must exist. Once all jobs are done, the same command without --engine
+    and --resources runs missing cells and writes the table.
     """
     some = f"%{config.jobs}" if config.jobs else ""
     log = shlex.quote(f"{config.out}/job-{'%a' if config.engine == 'slurm' else '%I'}.log")
@@ -26,12 +26,8 @@ def script(config: SweepConfig, arguments: Sequence[str], *, count: int) -> str:
         mark, index = "#SBATCH", "$SLURM_ARRAY_TASK_ID"
         head = ["--job-name=sweep", f"--array=1-{count}{some}", f"--output={log}"]
         # Before a job is ended or moved, its run saves; it resumes when the job begins again.
-        head += [
-            f"--cpus-per-task={CPUS}",
-            "--requeue",
-            "--open-mode=append",
-            "--signal=B:TERM@120",
-        ]
+        head += [f"--cpus-per-task={CPUS}", "--requeue", "--open-mode=append"]
+        head += ["--signal=B:TERM@120"]
     else:
         mark, index = "#BSUB", "$LSB_JOBINDEX"
         head = [f'-J "sweep[1-{count}]{some}"', f"-o {log}"]

@@ -292,6 +292,14 @@ def test_entries_get_the_labels_that_are_given(tmp_path, capsys):
     assert "Compared with first" in said and "second" in said and "run1" not in said
 
 
+@pytest.mark.parametrize("table", ["step,r\n1,5\n", "step,level\n1,A\n", "step,level,r\n1,A,x\n"])
+def test_a_damaged_table_of_episodes_is_one_line(table, tmp_path):
+    run = run_of(tmp_path / "run", [])
+    (tmp_path / "run" / "episodes.csv").write_text(table)
+    with pytest.raises(UserError, match=r"episodes\.csv is damaged: expected a column level, and"):
+        runs_of(run)
+
+
 def test_only_the_last_part_of_a_run_counts_if_it_is_asked_for(tmp_path):
     run = run_of(tmp_path / "run", [("A", 10.0 * n) for n in range(1, 11)])
     assert runs_of(run, last=0.2) == {"A": {0: 95.0}}

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from retro_agents.ground.errors import UserError
 from retro_agents.run.metrics import EpisodeLog, Metrics
-from retro_agents.run.plot import main, marker_of, mean_curve, plot_curves, read_curve, smooth
+from retro_agents.run.plot import main, marker_of, on_shared_steps, plot_curves, read_curve, smooth
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_smoothing_equals_the_slow_mean():
 
 def test_a_curve_of_few_points_has_markers_and_so_has_a_mean_at_a_single_step():
     a, b = (np.array([10, 20, 30]), np.zeros(3)), (np.array([30, 40, 50]), np.ones(3))
-    assert [marker_of(steps) for steps in (a[0], a[0][:2], mean_curve([a, b])[0])] == [
+    assert [marker_of(steps) for steps in (a[0], a[0][:2], on_shared_steps([a, b])[0])] == [
         None,
         "o",
         "o",
@@ -49,11 +49,11 @@ def test_a_curve_of_few_points_has_markers_and_so_has_a_mean_at_a_single_step():
 def test_the_mean_curve_covers_what_all_runs_know():
     a = (np.array([0.0, 10.0]), np.array([0.0, 10.0]))
     b = (np.array([2.0, 8.0]), np.array([4.0, 10.0]))
-    steps, values = mean_curve([a, b])
+    steps, values = on_shared_steps([a, b])
     assert (steps[0], steps[-1]) == (2.0, 8.0)
-    np.testing.assert_allclose(values, steps + 1)
+    np.testing.assert_allclose(values.mean(axis=0), steps + 1)
     never = (np.array([18.0]), np.array([1.0]))
-    assert [len(each) for each in mean_curve([a, never])] == [0, 0]
+    assert [each.shape for each in on_shared_steps([a, never])] == [(0,), (2, 0)]
 
 
 def test_a_column_comes_from_episodes_else_metrics_without_gaps(runs, tmp_path):

@@ -25,6 +25,8 @@ def test_each_start_of_a_run_is_recorded_with_its_end(tmp_path, monkeypatch):
     assert second["command"] == "retro-agents train tally --seed 1"  # a command of several words
     monkeypatch.setattr("sys.argv", ["/some/folder/my train.py"])
     assert program() == "python 'my train.py'"
+    monkeypatch.setattr("sys.argv", ["scripts/mine.py"])
+    assert program() == "python scripts/mine.py"
     assert {"commit", "version", "machine", "numpy", "gymnasium"} <= first.keys()
 
 

@@ -118,9 +118,10 @@ def test_a_comparison_joins_seeds_and_has_the_projects_statistics(client):
     assert [row["label"] for row in found["rows"]] == ["a0 and 1 more", "b0 and 1 more", "random"]
     assert [row["seeds"] for row in found["rows"]][:2] == [2, 2]
     assert found["rows"][1]["better"] == 0.5 and len(found["levels"]) > 0
-    alone = client.ask("/api/compare", {"entries": entries[:2], "seeds": True})[1]
-    assert [row["label"] for row in alone["rows"]] == ["a0", "a1"]
-    assert "an entry of its own" in alone["remarks"][0]
+    for twice in ([], entries[:1], entries[:2]):
+        alone = client.ask("/api/compare", {"entries": [*twice, *entries[:2]], "seeds": True})[1]
+        assert [row["label"] for row in alone["rows"]] == ["a0", "a1"]
+        assert "an entry of its own" in alone["remarks"][0]
     asked = {"entries": [{"runs": ["a0", "a1"]}], "seeds": True}
     assert "these are 1" in client.ask("/api/compare", asked)[1]["flaw"]
 

@@ -12,6 +12,7 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import matplotlib.image
 import pytest
@@ -96,7 +97,9 @@ def test_every_run_is_made_once_and_the_table_has_them(tmp_path, capsys, refused
     assert "was made with flags" in refused(main, sweep(out))
 
 
-def test_another_grid_of_the_same_fields_and_settings_keeps_the_rows_of_earlier_ones(tmp_path):
+def test_another_grid_of_the_same_fields_and_settings_keeps_the_rows_of_earlier_ones(
+    tmp_path, monkeypatch
+):
     def rows(grid, *words):
         main(["--agent", "toy", "--grid", grid, "--out", str(tmp_path), *words])
         return [(row["point"], row["seeds"]) for row in read_result(result)["points"]]
@@ -106,6 +109,10 @@ def test_another_grid_of_the_same_fields_and_settings_keeps_the_rows_of_earlier_
     more = rows("gamma=0.9,0.2", "--seeds", "2")
     assert more == [({"gamma": "0.1"}, 1), ({"gamma": "0.9"}, 2), ({"gamma": "0.2"}, 2)]
     assert "| 0.1 | 1 |" in (tmp_path / "table.md").read_text()
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr("retro_agents.sweeps.__main__.work", Mock(side_effect=KeyboardInterrupt))
+        rows("gamma=0.3")
+    assert len(read_result(result)["points"]) == 3
     assert len(rows("gamma=0.3", "--timesteps", "80")) == 1
     assert len(rows("hidden=4")) == 1
 

@@ -162,8 +162,8 @@ def isolation_fact() -> Fact:
 
 def folder_fact() -> Fact:
     """Whether runs can be written and locked in the current folder, and its free space."""
-    here = Path.cwd()
     try:
+        here = Path.cwd()
         with tempfile.TemporaryDirectory(dir=here) as folder:
             lock = os.open(folder, os.O_RDONLY)
             try:
@@ -173,7 +173,7 @@ def folder_fact() -> Fact:
             finally:
                 os.close(lock)
     except OSError as error:
-        return Fact("folder", "optional", f"{unwritable(here, error)}")
+        return Fact("folder", "optional", f"{unwritable(Path(), error)}")
     free = f"{shutil.disk_usage(here).free / 2**30:,.1f} GiB free"
     if locked:
         return Fact("folder", "ok", f"{here} can be written and locked; {free}")

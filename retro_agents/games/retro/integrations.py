@@ -93,11 +93,15 @@ def add_beside(csv: Path) -> None:
 
 
 def add_games(folder: Path) -> None:
-    """Adds a folder of games, unless there are none in it."""
+    """Adds a folder of games, unless there are none in it. Raises UserError if its path has the
+    character that separates folders."""
     known = more_places()
-    if folder not in (OWN_GAMES, *known) and any(folder.glob("*/data.json")):
-        os.environ[MORE_GAMES] = os.pathsep.join(map(str, [*known, folder]))
-        games.cache_clear()
+    if folder in (OWN_GAMES, *known) or not any(folder.glob("*/data.json")):
+        return
+    if os.pathsep in str(folder):
+        raise UserError(f"{folder}: expected games in a folder without {os.pathsep!r} in its path")
+    os.environ[MORE_GAMES] = os.pathsep.join(map(str, [*known, folder]))
+    games.cache_clear()
 
 
 def full_name(game: str) -> str:

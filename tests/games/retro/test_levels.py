@@ -62,6 +62,9 @@ def test_games_beside_a_csv_or_in_a_named_folder_are_found_by_child_processes_to
     config = EnvConfig(image_height=42, image_width=42, backend="emulator")
     with closing(make_vec("two.csv", config, num_envs=1)) as envs:
         assert envs.reset()[1]["level"][0] == f"{made.name}:BrambleWood.Act1"
+    shutil.copytree(tmp_path, tmp_path / "a:b")
+    with pytest.raises(UserError, match="expected games in a folder without ':' in its path"):
+        parse_levels("a:b/two.csv")
     monkeypatch.setenv(MORE_GAMES, ".")
     games.cache_clear()
     assert parse_levels(f"{made.name}:BrambleWood.Act1") == parse_levels("two.csv")
