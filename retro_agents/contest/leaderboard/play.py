@@ -119,7 +119,14 @@ class Server(threading.Thread):
         """Serve."""
         try:
             with meeting_place(self.folder) as meet:
-                self.ended = serve(self.env, meet, limits=self.limits, record=None, seed=self.seed)
+                self.ended = serve(
+                    self.env,
+                    meet,
+                    limits=self.limits,
+                    record=None,
+                    seed=self.seed,
+                    connect=CONNECT,
+                )
         except BaseException as error:
             self.error = error
 
@@ -143,7 +150,7 @@ def play(
     allowed = machine.seconds(entry.steps)
     image = bool(entry.facts.image)
     slack = 1 if image else machine.slack or 1  # what an image uses is not measured
-    limits = Limits(entry.steps, allowed * slack, machine.stall, CONNECT)
+    limits = Limits(entry.steps, allowed * slack, machine.stall)
     env = Taped(season, act)
     # The log has no name, so that the entry cannot put another file there.
     with temporary_folder() as (place, _), contextlib.closing(env), tempfile.TemporaryFile() as log:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from retro_agents.ground.errors import UserError
-from retro_agents.ground.ranges import LARGEST, Count, Positive, check
+from retro_agents.ground.ranges import Count, Positive, check
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -20,8 +20,6 @@ class Limits:
     """From the start of the server."""
     stall: Positive = 600.0
     """From an answer to the next request, and from the start to the client."""
-    connect: Positive = LARGEST
-    """From the start to the client, if that is less."""
 
     def __post_init__(self) -> None:
         check(self)

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import math
 import os
 import socket
 import time
@@ -30,15 +31,22 @@ PATIENCE = 100
 
 
 def serve(
-    env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record | None, seed: int
+    env: gymnasium.Env,
+    folder: Path,
+    *,
+    limits: Limits,
+    record: Record | None,
+    seed: int,
+    connect: float = math.inf,
 ) -> GymRemoteError:
     """Play `env` with the first client in `folder` until the run ends -> the reason.
 
     env: the contest's (MultiBinary buttons, uint8 screens). folder: a `meeting_place`.
-    record: what writes the run down, if anything does. seed: of the first reset. Raises the
-    environment's errors, after telling the client.
+    record: what writes the run down, if anything does. seed: of the first reset. connect: seconds
+    in which a client must come, if they are fewer than `limits.stall`. Raises the environment's
+    errors, after telling the client.
     """
-    session = Session(env, folder, limits=limits, record=record, seed=seed)
+    session = Session(env, folder, limits=limits, record=record, seed=seed, connect=connect)
     ended: GymRemoteError | None = None
     with contextlib.closing(session):
         try:
@@ -58,7 +66,14 @@ class Session:
     """One run: accepts a client, answers its requests, enforces the limits."""
 
     def __init__(
-        self, env: gymnasium.Env, folder: Path, *, limits: Limits, record: Record | None, seed: int
+        self,
+        env: gymnasium.Env,
+        folder: Path,
+        *,
+        limits: Limits,
+        record: Record | None,
+        seed: int,
+        connect: float = math.inf,
     ) -> None:
         assert isinstance(env.action_space, gymnasium.spaces.MultiBinary), env.action_space
         assert env.observation_space.shape is not None
@@ -66,7 +81,7 @@ class Session:
         self.buttons = int(np.prod(env.action_space.shape))
         self.shape = env.observation_space.shape
         self.folder = folder
-        self.limits = limits
+        self.limits, self.connect = limits, connect
         self.record = record
         self.seed = seed
         self.end = time.monotonic() + limits.wall_clock
@@ -88,8 +103,7 @@ class Session:
 
         Raises OSError, and whatever the environment raises.
         """
-        patience = min(self.limits.stall, self.limits.connect)
-        waiting = min(self.end, time.monotonic() + patience)
+        waiting = min(self.end, time.monotonic() + min(self.limits.stall, self.connect))
         while True:
             try:
                 self.connection = Connection(
