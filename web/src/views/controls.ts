@@ -242,7 +242,9 @@ export class Controls {
     const chance = "What chance decides: when buttons stick, and an agent's draws";
     made.push(h("label", { class: "field seed", title: chance }, h("span", {}, "Seed"), number));
     if (mode !== "play" || !free) {
-      const sticks = toggle("Sticky buttons", sticky, (on) => app.go({ sticky: on }));
+      const sticks = toggle("Sticky buttons: presses may come late", sticky, (on) =>
+        app.go({ sticky: on }),
+      );
       sticks.title =
         "As in the contest: with probability 0.25 the first of a step's four frames still has the buttons of the step before";
       made.push(sticks);
