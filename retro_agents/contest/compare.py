@@ -62,7 +62,7 @@ class CompareConfig:
     label: tuple[str, ...] = ()
     """One label per entry; default: the names of their folders."""
     last: Part = 1.0
-    """Share of each run's steps whose episodes count, from its end, such as 0.1."""
+    """Share of each run's steps whose episodes count; 0.1: those of its last tenth."""
     plot: Path | None = field(None, needs=("matplotlib",))
     """Picture of the means and their intervals to draw."""
     out: Path | None = None

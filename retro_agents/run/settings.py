@@ -48,8 +48,8 @@ class RunSettings:
         other_names=("resume_if_exists", "autoresume"),
         without="resume",
     )
-    """Resume if the run in run_dir has a checkpoint, otherwise begin it: one command for a job that
-    may be stopped and started again. It repeats the preset and flags of the beginning."""
+    """Resume the run in run_dir if it has a checkpoint, otherwise begin it: one command for a job
+    that may be stopped and started again. Give the same preset and flags each time."""
     init: str = start("", "checkpoint", "contest", common=True, other_names=("checkpoint",))
     """Checkpoint, run folder or shipped agent's name (rainbow, ppo2) whose weights the run starts
     from. Its settings are not copied: give the same preset and flags."""

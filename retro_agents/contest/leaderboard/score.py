@@ -76,9 +76,9 @@ class ScoreConfig:
     workers: Count = 1
     """Number of runs that are played at the same time."""
     again: bool = False
-    """Also play entries that have a result, and have not changed since."""
+    """Also play entries that have a result and have not changed since."""
     trust: bool = False
-    """Also play entries from which this system hides nothing: they can read the acts, and your
+    """Also play entries where this system cannot hide files: they can read the acts and your
     files."""
 
 
