@@ -40,7 +40,7 @@ const KEYS = [
   ["P", "pause, or play on"],
   [".", "play one step, and pause"],
   ["R", "begin again"],
-  ["H", "hand back what was taken over"],
+  ["H", "hand back to the agent"],
 ];
 const MOST = 4;
 
