@@ -65,11 +65,12 @@ def test_an_emulator_is_shown_and_ends_with_its_page(client):
     before = processes()
     with watching(client, **GAME) as slow, watching(client, **GAME) as quick:
         first = slow.recv(60)
-        assert b"\x89PNG" in first and headers(first)[0]["step"] == 0
+        # On a busy machine the first picture may be of a later step.
+        assert b"\x89PNG" in first and (begun := headers(first)[0]["step"]) < 10
         quick.send('{"do": "speed", "speed": 16}')
         while shown(quick)[0]["step"] < 30:  # and the slow one shows nothing
             pass
-        assert shown(slow)[0]["step"] > 1  # those between were dropped
+        assert shown(slow)[0]["step"] > begun + 1  # those between were dropped
         slow.send('{"do": "act", "action": 0}')
         while not shown(slow)[0]["held"]:
             pass
