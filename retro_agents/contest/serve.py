@@ -13,7 +13,7 @@ from typing import Any, Literal
 from retro_agents.contest.wire.limits import Limits, limits_of
 from retro_agents.contest.wire.protocol import GymRemoteError, TimestepTimeoutError
 from retro_agents.contest.wire.record import Record, run_facts
-from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.server import Session, serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 from retro_agents.games.retro.config import EnvConfig
 from retro_agents.games.retro.levels import Level, parse_level
@@ -80,7 +80,8 @@ def play(level: Level, folder: Path, *, config: ServeConfig, limits: Limits) -> 
         facts["limits"] = dataclasses.asdict(limits)
         record = Record(results, facts=facts)
         print(f"{level}: waiting for an agent in {folder}", flush=True)
-        ended = serve(env, folder, limits=limits, record=record, seed=config.seed)
+        session = Session(env, folder, limits=limits, record=record, seed=config.seed)
+        ended = serve(session)
     finally:
         env.close()
     print(f"{level}: {summary(record.result(), ended)}\n{results / 'result.json'}")

@@ -12,7 +12,7 @@ import pytest
 from retro_agents.contest.wire.limits import Limits
 from retro_agents.contest.wire.protocol import GymRemoteError
 from retro_agents.contest.wire.record import Record
-from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.server import Session, serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 from tests.contest.raw import playing
 
@@ -54,7 +54,7 @@ def serve_toy(env, folder, results, **limits):
     """A server for a process of its own."""
     record = Record(results, facts={"level": "toy"})
     with meeting_place(folder):
-        serve(env, folder, limits=Limits(**limits), record=record, seed=0)
+        serve(Session(env, folder, limits=Limits(**limits), record=record, seed=0))
 
 
 class Running:
@@ -69,7 +69,8 @@ class Running:
         def work():
             try:
                 with meeting_place(self.folder) as folder:
-                    self.outcome = serve(env, folder, limits=limits, record=self.record, seed=seed)
+                    one = Session(env, folder, limits=limits, record=self.record, seed=seed)
+                    self.outcome = serve(one)
             except Exception as error:
                 self.error = error
 

@@ -37,7 +37,7 @@ from retro_agents.contest.wire.protocol import (
     TimestepTimeoutError,
     WallClockTimeoutError,
 )
-from retro_agents.contest.wire.server import serve
+from retro_agents.contest.wire.server import Session, serve
 from retro_agents.contest.wire.socket_folder import meeting_place
 from retro_agents.ground.errors import UserError
 from retro_agents.ground.output import MOST_READ, last_line
@@ -119,14 +119,10 @@ class Server(threading.Thread):
         """Serve."""
         try:
             with meeting_place(self.folder) as meet:
-                self.ended = serve(
-                    self.env,
-                    meet,
-                    limits=self.limits,
-                    record=None,
-                    seed=self.seed,
-                    connect=CONNECT,
+                session = Session(
+                    self.env, meet, limits=self.limits, record=None, seed=self.seed, connect=CONNECT
                 )
+                self.ended = serve(session)
         except BaseException as error:
             self.error = error
 

@@ -1,5 +1,7 @@
 """The environment's side of the contest: plays one level for one client, within limits."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import math
@@ -30,23 +32,9 @@ PATIENCE = 100
 """Bad requests in a row after which the client is disconnected."""
 
 
-def serve(
-    env: gymnasium.Env,
-    folder: Path,
-    *,
-    limits: Limits,
-    record: Record | None,
-    seed: int,
-    connect: float = math.inf,
-) -> GymRemoteError:
-    """Play `env` with the first client in `folder` until the run ends -> the reason.
-
-    env: the contest's (MultiBinary buttons, uint8 screens). folder: a `meeting_place`.
-    record: what writes the run down, if anything does. seed: of the first reset. connect: seconds
-    in which a client must come, if they are fewer than `limits.stall`. Raises the environment's
-    errors, after telling the client.
-    """
-    session = Session(env, folder, limits=limits, record=record, seed=seed, connect=connect)
+def serve(session: Session) -> GymRemoteError:
+    """Play with the first client until the run ends -> the reason. Raises the environment's errors,
+    after telling the client."""
     ended: GymRemoteError | None = None
     with contextlib.closing(session):
         try:
@@ -75,6 +63,9 @@ class Session:
         seed: int,
         connect: float = math.inf,
     ) -> None:
+        """env: the contest's (MultiBinary buttons, uint8 screens). folder: a `meeting_place`.
+        record: what writes the run down, if anything does. seed: of the first reset. connect:
+        seconds in which a client must come, if they are fewer than `limits.stall`."""
         assert isinstance(env.action_space, gymnasium.spaces.MultiBinary), env.action_space
         assert env.observation_space.shape is not None
         self.env = env
