@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from retro_agents.contest.compare import cautions, compared, incomplete_of, runs_of
+from retro_agents.contest.compare import cautions, compared
+from retro_agents.contest.entries import incomplete_of, runs_of
 from retro_agents.contest.match.folder import job_folders, read_facts
 from retro_agents.contest.match.scores import as_json, read_scores
 from retro_agents.contest.stored import shipped, stored_file

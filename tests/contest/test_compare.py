@@ -6,16 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retro_agents.contest.compare import (
-    CompareConfig,
-    budgets,
-    compared,
-    draw,
-    lacking,
-    main,
-    remarks,
-    runs_of,
-)
+from retro_agents.contest.compare import CompareConfig, compared, draw, lacking, main, remarks
+from retro_agents.contest.entries import budgets, runs_of
 from retro_agents.contest.stored import RESULTS, shipped
 from retro_agents.ground.errors import UserError
 from retro_agents.run.flags import texts

@@ -11,7 +11,8 @@ from unittest.mock import Mock
 import pytest
 
 from jerk.train import main as train_jerk
-from retro_agents.contest.compare import contest_of, remarks
+from retro_agents.contest.compare import remarks
+from retro_agents.contest.entries import contest_of
 from retro_agents.contest.match.agent import Agent, resolve
 from retro_agents.contest.match.folder import claim_folder, difference, job_folders
 from retro_agents.contest.match.job import Job

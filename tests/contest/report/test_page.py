@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from retro_agents.contest.compare import runs_of
+from retro_agents.contest.entries import runs_of
 from retro_agents.contest.report import contests
 from retro_agents.contest.report.__main__ import main
 from retro_agents.contest.report.contests import mean_curve, read_entries, read_references
